@@ -1,0 +1,45 @@
+# Every src/**/*.cc belongs to the program: a new file needs no line here. An object library, not a static one: a linker
+# drops members of an archive that nobody names, and with them the policies that register themselves.
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+file(GLOB_RECURSE TERRACE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
+list(REMOVE_ITEM TERRACE_SOURCES ${PROJECT_SOURCE_DIR}/src/main.cc)
+add_library(terrace_objects OBJECT ${TERRACE_SOURCES})
+target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt)
+
+# The guard that runs before anything else must itself run on any x86-64.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(src/cpu_guard.cc PROPERTIES COMPILE_OPTIONS "-march=x86-64;-fno-lto")
+endif()
+
+# The revision is read when HEAD moves, not at each build.
+find_package(Git QUIET)
+set(TERRACE_REVISION "unknown")
+if(Git_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${PROJECT_SOURCE_DIR} rev-parse --short=12 HEAD
+                  OUTPUT_VARIABLE TERRACE_REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${PROJECT_SOURCE_DIR} rev-parse --absolute-git-dir
+                  OUTPUT_VARIABLE git_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(EXISTS ${git_dir}/logs/HEAD)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${git_dir}/logs/HEAD)
+  endif()
+endif()
+set_source_files_properties(src/version.cc PROPERTIES COMPILE_DEFINITIONS
+  "TERRACE_VERSION=\"${PROJECT_VERSION}\";TERRACE_REVISION=\"${TERRACE_REVISION}\"")
+
+# Link-time optimisation for the programs whose speed matters. Objects are fat, so that tests link without it.
+function(terrace_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE terrace_objects)
+  if(TERRACE_LTO)
+    target_link_options(${name} PRIVATE -flto=auto -O3 -fuse-linker-plugin)
+  endif()
+endfunction()
+if(TERRACE_LTO)
+  target_compile_options(terrace_flags INTERFACE -flto=auto -ffat-lto-objects)
+endif()
+
+terrace_program(terrace src/main.cc)
+include(GNUInstallDirs)
+install(TARGETS terrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
