@@ -8,10 +8,15 @@ stage() {
     echo "== $name: FAILED after $((SECONDS - from)) s" >&2
     exit 1
   fi
+  echo "== $name: $((SECONDS - from)) s"
   stage_times+=("$(printf '%6d s  %s' $((SECONDS - from)) "$name")")
 }
 
-# The times come before the last stage's own summary was printed only if they are printed here: ctest's summary stays last.
-summary() {
-  { echo "== stages"; printf '%s\n' "${stage_times[@]}"; } >&2
+# The last stage runs tests, and the run ends with their own summary: the other stages' times come before it.
+last_stage() {
+  echo "== stages so far"
+  printf '%s\n' "${stage_times[@]}"
+  echo "== $1"
+  shift
+  exec "$@"
 }

@@ -1,0 +1,113 @@
+// A tenant's memory: its allocations at virtual addresses, and the bytes behind them. This is the functional half;
+// where a page lies physically and what it costs to find out belongs to translation/.
+//
+// Every allocation starts on a page of its own. The bytes sit in one reserved stretch of the host's address space, so
+// an access needs one subtraction and one look at how many bytes of its 4 KB granule are valid: no hash, no search.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/types.h"
+
+namespace terrace {
+
+enum class PageSize : u32 { k4K = 4096, k64K = 65536, k2M = 2097152 };
+
+class GuestMemory {
+ public:
+  /// Global addresses start here: zero and small offsets from it stay unmapped, and the windows through which generic
+  /// addresses reach shared and local memory lie below.
+  static constexpr u64 kBase = u64{1} << 32;
+  static constexpr u64 kSharedWindow = 0x0100'0000;  // 16 MB each: far above any shared memory or local frame
+  static constexpr u64 kLocalWindow = 0x0200'0000;
+  static constexpr u64 kWindowBytes = 0x0100'0000;
+  static constexpr u32 kGranuleBytes = 4096;
+
+  explicit GuestMemory(PageSize page_size, u64 capacity_bytes = u64{32} << 30);
+  ~GuestMemory();
+  GuestMemory(const GuestMemory&) = delete;
+  GuestMemory& operator=(const GuestMemory&) = delete;
+
+  /// Zero-filled, on pages of its own. An allocation beyond the capacity is the user's error.
+  VirtAddr allocate(std::string_view name, u64 bytes);
+
+  /// Whether all the bytes lie inside one allocation. `bytes` is a power of two up to 16 and `va` a multiple of it.
+  bool contains(VirtAddr va, u32 bytes) const noexcept {
+    const u64 offset = va.raw - kBase;
+    if (offset >= end_) return false;
+    return (offset & (kGranuleBytes - 1)) + bytes <= valid_bytes_[offset / kGranuleBytes];
+  }
+  /// Where the byte at `va` lies on the host; `va` must be contained.
+  u8* at(VirtAddr va) noexcept { return data_ + (va.raw - kBase); }
+  const u8* at(VirtAddr va) const noexcept { return data_ + (va.raw - kBase); }
+
+  /// What the host side of a program reads and writes. Ranges the host wrote are remembered until taken: caches that
+  /// hold them must forget them.
+  std::span<const u8> read(VirtAddr va, u64 bytes) const;
+  std::span<u8> write(VirtAddr va, u64 bytes);
+
+  struct WrittenRange {
+    VirtAddr first;
+    u64 bytes;
+  };
+  std::vector<WrittenRange> take_host_writes() { return std::exchange(host_writes_, {}); }
+
+  struct Allocation {
+    std::string name;
+    VirtAddr first;
+    u64 bytes;
+  };
+  const std::vector<Allocation>& allocations() const { return allocations_; }
+  /// The allocation that holds `va`, or the nearest one below it, or null.
+  const Allocation* nearest(VirtAddr va) const;
+  u64 footprint_bytes() const;
+  PageSize page_size() const { return page_size_; }
+
+  /// A hash over the contents of all allocations, the same on every machine.
+  u64 digest() const;
+
+ private:
+  void check_range(VirtAddr va, u64 bytes) const;
+
+  PageSize page_size_;
+  u64 capacity_;
+  u64 end_ = 0;  // offset of the first byte never allocated, a multiple of the page size
+  u8* data_ = nullptr;
+  std::vector<u16> valid_bytes_;  // per granule: how many of its first bytes are allocated
+  std::vector<Allocation> allocations_;
+  std::vector<WrittenRange> host_writes_;
+};
+
+/// A typed view of one allocation, for the host side of programs.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(GuestMemory& memory, std::string_view name, u64 count)
+      : first_(memory.allocate(name, count * sizeof(T))), count_(count) {}
+
+  VirtAddr address() const { return first_; }
+  u64 size() const { return count_; }
+  std::span<const T> read(const GuestMemory& memory) const {
+    return {reinterpret_cast<const T*>(memory.read(first_, count_ * sizeof(T)).data()), count_};
+  }
+  std::span<T> write(GuestMemory& memory) const {
+    return {reinterpret_cast<T*>(memory.write(first_, count_ * sizeof(T)).data()), count_};
+  }
+  /// Writes one element: only its line is forgotten by caches.
+  void set(GuestMemory& memory, u64 index, const T& value) const {
+    *reinterpret_cast<T*>(memory.write({first_.raw + index * sizeof(T)}, sizeof(T)).data()) = value;
+  }
+  T get(const GuestMemory& memory, u64 index) const { return read(memory)[index]; }
+
+ private:
+  VirtAddr first_;
+  u64 count_ = 0;
+};
+
+}  // namespace terrace

@@ -1,0 +1,132 @@
+// Where warp instructions come from. The SM sees this and nothing else: whether a PTX machine, a trace or an
+// intercepted CUDA program is behind it cannot be told.
+//
+// Nothing runs ahead of issue: `peek` shows the instruction at a warp's program counter without side effect, `execute`
+// performs it when the SM issues it. Loads read memory as it was when the cycle began; stores go to the SM's StoreLog
+// and take effect when the cycle ends, so no outcome depends on the order in which SMs tick. Atomics on global memory
+// are only recorded; they are performed when the timing model says so (`perform_atomic`), line by line.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/types.h"
+#include "frontend/guest_memory.h"
+#include "frontend/program.h"
+
+namespace terrace {
+
+/// Which pipeline an instruction uses, hence its latency and issue interval.
+enum class InstClass : u8 { kInteger, kFloat, kDouble, kSpecial, kControl, kBarrier, kFence, kMemory };
+inline constexpr u32 kInstClasses = 8;
+
+enum class MemoryAction : u8 {
+  kNone,
+  kLoad,
+  kStore,
+  kAtomic,
+  kReduction
+};  // a reduction is an atomic without a result
+enum class MemorySpace : u8 { kNone, kGlobal, kShared, kLocal, kConstant, kParameter, kGeneric };
+
+/// What the SM may know of an instruction before it issues. Immutable, one per static instruction.
+struct DecodedInst {
+  InstClass cls = InstClass::kInteger;
+  MemoryAction action = MemoryAction::kNone;
+  MemorySpace space = MemorySpace::kNone;  // kGeneric: each lane's address decides, at execution
+  u8 lane_bytes = 0;                       // bytes that each active lane touches
+  u8 sources = 0;                          // registers[0 .. sources) are read,
+  u8 destinations = 0;                     // registers[sources .. sources + destinations) are written
+  bool volatile_access = false;            // bypasses the L1
+  std::array<u16, 14> registers{};         // scoreboard names; data and predicate registers share one numbering
+  u32 line = 0;                            // in the source, for messages
+};
+
+/// A warp that lives in a stream. Its number means nothing and decides nothing.
+enum class WarpRef : u32 {};
+enum class BlockRef : u32 {};
+enum class AtomicRef : u32 {};
+inline constexpr AtomicRef kNoAtomic{~u32{0}};
+
+enum class WarpStatus : u8 { kRunning, kAtBarrier, kDone, kFaulted };
+
+/// What executing an instruction did. The arrays belong to the caller and are reused.
+struct Effect {
+  u64 active = 0;  // lanes that executed it, after the guard predicate
+  WarpStatus status = WarpStatus::kRunning;
+  MemoryAction action = MemoryAction::kNone;
+  MemorySpace space = MemorySpace::kNone;  // as resolved: never kGeneric
+  /// Memory accesses: each active lane touches `bytes` at address[lane] in global (and local, translated) memory, or at
+  /// that offset in shared memory. A local access wider than a word touches words + 1 ... at `stride` bytes apart.
+  u8 bytes = 0;
+  u8 words = 1;
+  u64 stride = 0;
+  std::array<u64, 64> address;
+  /// Lanes of a generic access that went to shared memory while the others went to global memory.
+  u64 shared_lanes = 0;
+  AtomicRef atomic = kNoAtomic;
+  /// Warps of the same block that a barrier let go because of this instruction, as bits by index in the block.
+  u64 released_warps = 0;
+};
+
+/// The stores of one SM in one cycle. They become visible together, when the cycle ends.
+class StoreLog {
+ public:
+  void push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 count);
+  void commit();
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    GuestMemory* memory;
+    VirtAddr va;
+    u32 first, count;  // in bytes_
+  };
+  std::vector<Entry> entries_;
+  std::vector<u8> bytes_;
+};
+
+/// What a kernel launch asks of an SM; block dispatch is limited by these.
+struct LaunchShape {
+  std::string kernel;
+  u64 blocks = 0;
+  u32 threads_per_block = 0;
+  u32 warps_per_block = 0;
+  u32 registers_per_thread = 0;  // 32-bit registers, rounded up to 8
+  u32 shared_bytes_per_block = 0;
+};
+
+/// A tenant touched memory that is not its own, or its program broke a rule of the machine. It stops that tenant only.
+struct Fault {
+  std::string sentence;  // kernel, file and line, instruction, address, nearest allocation
+};
+
+class InstStream {
+ public:
+  virtual ~InstStream() = default;
+
+  /// Makes a launch current. One launch of a stream runs at a time; a launch that does not fit its kernel is an
+  /// InputError.
+  virtual LaunchShape begin_launch(const Launch& launch) = 0;
+  /// Creates block number `block` of the current launch with its warps ready to run.
+  virtual BlockRef begin_block(u64 block) = 0;
+  virtual WarpRef warp(BlockRef block, u32 index) const = 0;
+  /// All warps are done (or are given up): its state is freed.
+  virtual void end_block(BlockRef block) = 0;
+
+  virtual const DecodedInst& peek(WarpRef warp) const = 0;
+  /// Performs the instruction at the warp's program counter. The warp must be kRunning.
+  virtual void execute(WarpRef warp, StoreLog& stores, Effect& effect) = 0;
+
+  /// Performs the given lanes of a recorded atomic, in lane order, and writes their results into the warp's registers.
+  /// When the last lane is performed the reference is dead.
+  virtual void perform_atomic(AtomicRef atomic, u64 lanes) = 0;
+
+  /// What went wrong in a kFaulted warp.
+  virtual const Fault& fault() const = 0;
+};
+
+}  // namespace terrace
