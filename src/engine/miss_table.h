@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <utility>
 #include <vector>
 
 #include "engine/check.h"
@@ -61,11 +62,11 @@ class MissTable {
     erase(key);
     free_entries_.push_back(entry);
     while (node != kNone) {
-      const u32 next = nodes_[node].next;
-      each(nodes_[node].waiter);
-      nodes_[node].next = free_node_;
-      free_node_ = node;
-      node = next;
+      // The node is free before its waiter is called: the call may well join again.
+      const Waiter waiter = nodes_[node].waiter;
+      const u32 next = std::exchange(nodes_[node].next, free_node_);
+      free_node_ = std::exchange(node, next);
+      each(waiter);
     }
     return count;
   }
