@@ -8,6 +8,7 @@
 
 #include "engine/bulletin.h"
 #include "engine/clock.h"
+#include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/rng.h"
 #include "engine/scheduler.h"
@@ -227,6 +228,45 @@ TEST(Link, WithOnePlaceCarriesAMessageEveryLatencyPlusOneCyclesWhoeverTicksFirst
     const auto arrived = arrivals({.rate = 1, .latency = 2, .capacity = 1}, permute, 100);
     ASSERT_GE(arrived.size(), 3u);
     for (size_t i = 0; i < arrived.size(); ++i) ASSERT_EQ(arrived[i], 2 + 3 * i) << "permutation " << permute;
+  }
+}
+
+TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
+  // Seventy producers push what they may, in bursts; the consumer takes one message a cycle, round-robin. With places for
+  // only two messages a lane, everything pushes back.
+  const auto run = [](u64 permute_seed, bool sleep) {
+    Scheduler scheduler({.sleep = sleep, .permute_seed = permute_seed});
+    std::vector<Puppet> producers(70);
+    Puppet consumer;
+    Funnel<u32> funnel(scheduler, 70, 3, 2);
+    funnel.connect_consumer(scheduler.add(consumer, "consumer"));
+    std::vector<u32> sent(producers.size(), 0);
+    for (u32 i = 0; i < producers.size(); ++i) {
+      funnel.connect_producer(i, scheduler.add(producers[i], "producer"));
+      producers[i].on_tick = [&, i](Cycle now) -> Cycle {
+        if (sent[i] == 1 + i % 7 || !funnel.can_push(i, now)) return kNever;
+        funnel.push(i, now, i * 100 + sent[i]++);
+        return now + 1;
+      };
+    }
+    std::string log;
+    u32 pointer = 0;
+    consumer.on_tick = [&](Cycle now) {
+      funnel.absorb(now);
+      const u32 lane = funnel.next_ready(pointer);
+      if (lane == funnel.kNoLane) return kNever;
+      log += std::to_string(now) + ":" + std::to_string(funnel.pop(lane, now)) + " ";
+      pointer = (lane + 1) % funnel.lanes();
+      return now + 1;
+    };
+    scheduler.run(kNever);
+    return log;
+  };
+  const std::string straight = run(0, true);
+  EXPECT_EQ(straight.substr(0, 15), "3:0 4:100 5:200");
+  for (const u64 seed : {1, 2, 3}) {
+    EXPECT_EQ(straight, run(seed, true));
+    EXPECT_EQ(straight, run(seed, false));
   }
 }
 
