@@ -21,6 +21,11 @@ endfunction()
 
 terrace_tests(unit unit contract)
 terrace_tests(laws laws)
+terrace_tests(cli cli)
+if(TARGET cli)
+  target_compile_definitions(cli PRIVATE TERRACE_PROGRAM="$<TARGET_FILE:terrace>" TERRACE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_dependencies(cli terrace)
+endif()
 
 terrace_program(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
 target_include_directories(bench_engine PRIVATE ${PROJECT_SOURCE_DIR}/tests)

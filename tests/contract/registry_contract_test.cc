@@ -1,0 +1,59 @@
+// What holds for every slot and every policy, by being registered. SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "config/field_list.h"
+#include "config/registry.h"
+#include "gpu/config.h"
+
+namespace terrace {
+namespace {
+
+TEST(EverySlot, HasAPolicy) {
+  ASSERT_FALSE(PolicyTable::all().empty());
+  for (const PolicyTable* slot : PolicyTable::all())
+    EXPECT_FALSE(slot->entries().empty()) << "nothing fills the slot \"" << slot->slot().name << "\"";
+}
+
+TEST(EverySlot, IsAKeyOfTheConfigurationWhoseDefaultExists) {
+  Config config;
+  const auto fields = fields_of(config);
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    if (slot->slot().key.empty()) continue;
+    const std::string key = std::string(slot->slot().key) + ".use";
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.path == key; });
+    ASSERT_NE(field, fields.end()) << key << " is described by no configuration struct";
+    const std::string use = field->value.substr(1, field->value.size() - 2);
+    EXPECT_TRUE(slot->entries().contains(use)) << key << " = " << use;
+  }
+}
+
+TEST(EverySlot, SaysWhichQuestionItsPoliciesAnswer) {
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    EXPECT_FALSE(slot->slot().name.empty());
+    EXPECT_TRUE(slot->slot().doc.ends_with("?")) << slot->slot().name << ": " << slot->slot().doc;
+  }
+}
+
+TEST(EveryPolicy, HasASummaryAndANameThatIsAlsoAKeyAndAFileName) {
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    for (const auto& [name, entry] : slot->entries()) {
+      EXPECT_FALSE(entry->about.summary.empty()) << name;
+      EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos) << name;
+    }
+  }
+}
+
+TEST(EveryPolicy, DocumentsItsParametersAndHasDefaultsWithinTheirRanges) {
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    for (const auto& [name, entry] : slot->entries()) {
+      const auto params = entry->default_params();
+      for (const FieldInfo& field : fields_of(*params))
+        EXPECT_FALSE(field.doc.empty()) << slot->slot().name << " " << name << ": " << field.path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace
