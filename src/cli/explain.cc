@@ -6,10 +6,10 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/root_config.h"
 #include "config/field_list.h"
 #include "config/loader.h"
 #include "engine/check.h"
-#include "gpu/config.h"
 #include "text/output.h"
 #include "text/suggest.h"
 
@@ -37,8 +37,8 @@ std::string explain(const FieldInfo& field, const std::string& by_default, const
 /// A key, or a group of keys.
 int explain_command(const CommandLine& line) {
   const std::string& key = line.operands.front();
-  const ConfigLoader<Config> loader(layers_of(line.config));
-  Config config = loader.config(), defaults;
+  const ConfigLoader<RootConfig> loader(layers_of(line.config));
+  RootConfig config = loader.config(), defaults;
   const std::vector<FieldInfo> fields = fields_of(config), default_fields = fields_of(defaults);
   std::string text;
   for (std::size_t i = 0; i < fields.size(); ++i)

@@ -7,10 +7,10 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/paths.h"
+#include "cli/root_config.h"
 #include "config/field_list.h"
 #include "config/registry.h"
 #include "engine/check.h"
-#include "gpu/config.h"
 #include "text/output.h"
 #include "text/suggest.h"
 #include "text/table.h"
@@ -43,7 +43,7 @@ std::string designs(bool markdown) {
 }
 
 std::string keys(bool markdown) {
-  Config config;
+  RootConfig config;
   TextTable table{{"key", "default", "may be", "meaning"}, {}};
   const std::string quote = markdown ? "`" : "";
   for (const FieldInfo& field : fields_of(config))

@@ -1,4 +1,8 @@
-// Which of an SM's ready warps issues next. SPDX-License-Identifier: MIT
+// Which of the ready warps issues. One object per scheduler of an SM.
+//
+// Contract: `pick` is called when at least one candidate is ready, at most once per cycle, and the warp it returns is a
+// candidate and issues in that cycle. Decisions may rest on what `pick` and `started` told, on nothing else.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "config/registry.h"
@@ -6,20 +10,18 @@
 
 namespace terrace {
 
-/// One for each scheduler of each SM. The SM calls `pick` only when some warp is ready and then issues what it returns:
-/// a pick is a grant, so a cycle in which nothing is ready changes nothing.
 class WarpScheduler {
  public:
-  static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which of the ready warps issues next?"};
+  static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which of the ready warps issues"};
   struct Context {
-    u32 warps = 64;  // places for warps that this scheduler picks from, at most 64
+    u32 warps = 64;  // slots are numbered below this
   };
-
   virtual ~WarpScheduler() = default;
-  /// A place gets a new warp; until then its number means nothing.
-  virtual void arrive(u32 warp) = 0;
-  /// `ready` has a bit for each place whose warp could issue now, at least one. Returns one of them.
-  virtual u32 pick(u64 ready) = 0;
+
+  /// A new warp took this slot; `age` grows with each warp that starts on the SM.
+  virtual void started(u32 slot, u64 age) = 0;
+  /// One of the bits of `candidates`, which is not zero.
+  virtual u32 pick(u64 candidates) = 0;
 };
 
 }  // namespace terrace

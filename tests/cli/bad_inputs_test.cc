@@ -94,7 +94,7 @@ std::vector<BadInput> in_assignments() {
               "--set: run.seed must be a whole number, not 9223372036854775808"),
       setting("SetBeyondAllNumbers", "run.seed=99999999999999999999999",
               "--set: run.seed must be a whole number, not \"99999999999999999999999\""),
-      setting("SetNoBool", "run.sleep=1", "--set: run.sleep must be true or false, not 1"),
+      setting("SetNoBool", "run.relaunch=1", "--set: run.relaunch must be true or false, not 1"),
       setting("SetGroup", "run=3", "--set: run is a group of keys; set one of its keys"),
       setting("SetSlot", "sm.warp_scheduler=lrr", "--set: sm.warp_scheduler is a group of keys; set its key \"use\""),
       setting(

@@ -21,16 +21,17 @@ TEST(Lrr, TakesReadyWarpsInTurn) {
 
 TEST(Gto, StaysWithAWarpWhileItIsReadyAndThenTakesTheOldest) {
   const auto gto = Registry<WarpScheduler>::instance().make("gto", {});
-  for (const u32 warp : {2, 0, 1}) gto->arrive(warp);
+  u64 age = 0;
+  for (const u32 warp : {2, 0, 1}) gto->started(warp, ++age);
   EXPECT_EQ(picks(*gto, {0b011, 0b111, 0b110, 0b011, 0b010, 0b111}), (std::vector<u32>{0, 0, 2, 0, 1, 1}));
 }
 
-TEST(Gto, ANewWarpInTheSamePlaceIsTheYoungest) {
+TEST(Gto, ANewWarpInTheSameSlotIsTheYoungest) {
   const auto gto = Registry<WarpScheduler>::instance().make("gto", {});
-  for (const u32 warp : {0, 1}) gto->arrive(warp);
-  EXPECT_EQ(gto->pick(0b11), 0u);
-  gto->arrive(0);
-  EXPECT_EQ(gto->pick(0b11), 1u);
+  for (const u32 warp : {0, 1, 2}) gto->started(warp, warp);
+  EXPECT_EQ(gto->pick(0b100), 2u);
+  gto->started(0, 3);
+  EXPECT_EQ(gto->pick(0b011), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Loose round-robin: after the warp that issued last, the next ready one by place.
-// Slot: WarpScheduler (sm/warp_scheduler.h). SPDX-License-Identifier: MIT
+// Loose round-robin: the next ready warp after the one that issued last.
+// Slot: WarpScheduler (sm/warp_scheduler.h).
+// SPDX-License-Identifier: MIT
 #include <bit>
 
 #include "sm/warp_scheduler.h"
@@ -14,19 +15,18 @@ class LrrWarpScheduler final : public WarpScheduler {
   };
   LrrWarpScheduler(const Context&, Params) {}
 
-  void arrive(u32) override {}
-  u32 pick(u64 ready) override {
-    const u64 after = ready & after_last_;
-    const auto chosen = static_cast<u32>(std::countr_zero(after != 0 ? after : ready));
-    after_last_ = ~u64{1} << chosen;
-    return chosen;
+  void started(u32, u64) override {}
+
+  u32 pick(u64 candidates) override {
+    const u64 after = last_ == 63 ? 0 : candidates & (~u64{0} << (last_ + 1));
+    return last_ = static_cast<u32>(std::countr_zero(after != 0 ? after : candidates));
   }
 
  private:
-  u64 after_last_ = ~u64{0};  // the places beyond the one picked last
+  u32 last_ = 63;
 };
 
-REGISTER_POLICY(WarpScheduler, LrrWarpScheduler, "lrr", .summary = "loose round-robin: the next ready warp in turn");
+REGISTER_POLICY(WarpScheduler, LrrWarpScheduler, "lrr", .summary = "the next ready one after the last");
 
 }  // namespace
 }  // namespace terrace

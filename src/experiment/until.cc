@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpu/config.h"
+#include "experiment/until.h"
 
 #include "config/field_text.h"
 
