@@ -20,6 +20,9 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+# The example of docs/add_a_policy.md compiles. It is linked into nothing: a reader who follows the page adds it to src/.
+add_library(example_policy OBJECT docs/examples/turns.cc)
+target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
 terrace_tests(laws laws)
 terrace_tests(cli cli)
 if(TARGET cli)
