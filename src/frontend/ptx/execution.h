@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <type_traits>
+#include <vector>
 
 #include "frontend/ptx/inst.h"
 #include "frontend/ptx/warp.h"
@@ -48,6 +49,8 @@ template <class T>
 inline T from_raw(RawOf<T> raw) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     return std::bit_cast<T>(raw);
+  else if constexpr (std::is_class_v<T>)  // f16, bf16
+    return T{static_cast<u16>(raw)};
   else
     return static_cast<T>(raw);
 }
@@ -55,22 +58,40 @@ template <class T>
 inline RawOf<T> to_raw(T value) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     return std::bit_cast<RawOf<T>>(value);
+  else if constexpr (std::is_class_v<T>)
+    return value.bits;
   else
     return static_cast<RawOf<T>>(static_cast<std::make_unsigned_t<T>>(value));
 }
 
 inline constexpr u32 kHalf = 32;  // lanes of one hardware vector step; warp-wide instructions act on such halves
 
+/// What all blocks of a launch share.
+struct LaunchState {
+  const Code* code = nullptr;
+  Dim3 grid, block;
+  u64 number = 0;  // %gridid
+  u32 threads_per_block = 0, warps_per_block = 0, width = 32;
+  u64 threads = 0;  // of the launch
+  std::vector<u8> params;
+  VirtAddr local_base;
+  u32 shared_bytes = 0, dynamic_shared_bytes = 0;
+};
+
 struct Execution {
   Machine& machine;
+  const LaunchState& launch;
+  GuestMemory& memory;
+  Block& block;
   Warp& warp;
   StoreLog& stores;
   Effect& effect;
   Cycle now;
-  u64 active;       // after the guard
-  bool all;         // active covers every lane whose registers matter
-  u32 stride;       // 32 or 64
-  u8* window;       // the frame's registers
+  u32 pc;      // of the instruction; Warp::pc may have moved on
+  u64 active;  // after the guard
+  bool all;    // active covers every lane whose registers matter
+  u32 stride;  // 32 or 64
+  u8* window;  // the frame's registers
   const u8* pool;
   u64* predicates;  // the frame's
 

@@ -118,8 +118,7 @@ class Lexer {
     if (base == 10 && spelling.find_first_of(".eE") != std::string_view::npos) return decimal_float(first, spelling);
     if (!spelling.empty() && (spelling.back() == 'U' || spelling.back() == 'u')) spelling.remove_suffix(1);
     Token token{TokenKind::kInteger, false, line_, since(first), 0};
-    const auto [end, error] =
-        std::from_chars(spelling.data(), spelling.data() + spelling.size(), token.bits, base);
+    const auto [end, error] = std::from_chars(spelling.data(), spelling.data() + spelling.size(), token.bits, base);
     if (error != std::errc{} || end != spelling.data() + spelling.size())
       input_error("{}:{}: '{}' is not a number that fits 64 bits", file_, line_, token.text);
     return token;

@@ -32,12 +32,12 @@ struct Variable {
   Type type = Type::kNone;
   u32 align = 1;
   u64 bytes = 0;
-  bool dynamic = false;      // .extern .shared x[]
-  bool declared = false;     // .extern without a definition here
+  bool dynamic = false;   // .extern .shared x[]
+  bool declared = false;  // .extern without a definition here
   u32 line = 0;
-  std::vector<u8> initial;   // may be shorter than bytes: the rest is zero
+  std::vector<u8> initial;  // may be shorter than bytes: the rest is zero
   std::vector<Relocation> relocations;
-  u64 offset = 0;            // .param and .local: in the function's own area
+  u64 offset = 0;  // .param and .local: in the function's own area
 };
 
 enum class OperandKind : u8 {
@@ -57,10 +57,10 @@ struct Operand {
   OperandKind kind = OperandKind::kSink;
   bool negated = false;  // !predicate
   bool is_f64 = false;
-  char component = 0;    // x, y, z of a special register
+  char component = 0;  // x, y, z of a special register
   u32 index = kNoIndex;
-  u32 pair = kNoIndex;   // p|q: the register after the bar, or kNoIndex
-  u32 scope = 0;         // labels are looked up from here
+  u32 pair = kNoIndex;  // p|q: the register after the bar, or kNoIndex
+  u32 scope = 0;        // labels are looked up from here
   u64 bits = 0;
   i64 offset = 0;
   std::string_view name;
@@ -103,12 +103,12 @@ struct Function {
   std::vector<Variable> variables;   // .param and .local ones, of all scopes
   u64 param_bytes = 0;               // area of the .param variables, incoming ones first
   u64 local_bytes = 0;
-  u32 required_threads = 0;          // .reqntid
-  u32 max_threads = 0;               // .maxntid
+  u32 required_threads = 0;  // .reqntid
+  u32 max_threads = 0;       // .maxntid
   std::vector<Register> registers;
   std::vector<Statement> body;
   std::vector<Label> labels;
-  std::vector<u32> scope_parents;    // scope -> enclosing scope; 0 is the function's own
+  std::vector<u32> scope_parents;  // scope -> enclosing scope; 0 is the function's own
   std::vector<TargetList> target_lists;
   u32 end_line = 0;
 };

@@ -217,8 +217,10 @@ class ModuleParser {
         while (in_.accept(','));
       }
       const u32 threads = static_cast<u32>(std::min<u64>(product, 1 << 20));
-      if (directive.text == "maxntid") function.max_threads = threads;
-      else if (directive.text == "reqntid") function.required_threads = threads;
+      if (directive.text == "maxntid")
+        function.max_threads = threads;
+      else if (directive.text == "reqntid")
+        function.required_threads = threads;
       else if (directive.text != "minnctapersm" && directive.text != "maxnreg" && directive.text != "noreturn" &&
                directive.text != "maxnctapersm" && directive.text != "abi_preserve" &&
                directive.text != "abi_preserve_control")

@@ -130,8 +130,8 @@ class ScopedNames {
   std::vector<Scope> scopes_;
 };
 
-/// `.align 4 .b8 name[12]` and its like, shared by module variables, parameters and locals; the cursor stands behind the
-/// space.
+/// `.align 4 .b8 name[12]` and its like, shared by module variables, parameters and locals; the cursor stands behind
+/// the space.
 Variable parse_declarator(Cursor& in, Space space);
 
 /// Reads a function's body, behind its opening brace.

@@ -38,16 +38,17 @@ struct TypeFacts {
   u8 bytes;
   char family;  // p predicate, b bits, u unsigned, s signed, f floating point, h packed halves
 };
-inline constexpr std::array<TypeFacts, 21> kTypeFacts{{{"", 0, '-'},      {"pred", 0, 'p'},   {"b8", 1, 'b'},
-                                                       {"b16", 2, 'b'},   {"b32", 4, 'b'},    {"b64", 8, 'b'},
-                                                       {"b128", 16, 'b'}, {"u8", 1, 'u'},     {"u16", 2, 'u'},
-                                                       {"u32", 4, 'u'},   {"u64", 8, 'u'},    {"s8", 1, 's'},
-                                                       {"s16", 2, 's'},   {"s32", 4, 's'},    {"s64", 8, 's'},
-                                                       {"f16", 2, 'f'},   {"f16x2", 4, 'h'},  {"bf16", 2, 'f'},
-                                                       {"bf16x2", 4, 'h'}, {"f32", 4, 'f'},   {"f64", 8, 'f'}}};
+inline constexpr std::array<TypeFacts, 21> kTypeFacts{
+    {{"", 0, '-'},       {"pred", 0, 'p'}, {"b8", 1, 'b'},  {"b16", 2, 'b'}, {"b32", 4, 'b'},   {"b64", 8, 'b'},
+     {"b128", 16, 'b'},  {"u8", 1, 'u'},   {"u16", 2, 'u'}, {"u32", 4, 'u'}, {"u64", 8, 'u'},   {"s8", 1, 's'},
+     {"s16", 2, 's'},    {"s32", 4, 's'},  {"s64", 8, 's'}, {"f16", 2, 'f'}, {"f16x2", 4, 'h'}, {"bf16", 2, 'f'},
+     {"bf16x2", 4, 'h'}, {"f32", 4, 'f'},  {"f64", 8, 'f'}}};
 
 constexpr const TypeFacts& facts(Type type) {
   return kTypeFacts[static_cast<u8>(type)];
+}
+constexpr std::string_view type_name(Type type) {
+  return facts(type).name;
 }
 constexpr u32 bytes_of(Type type) {
   return facts(type).bytes;

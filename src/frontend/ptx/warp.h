@@ -1,9 +1,8 @@
 // The state of warps and blocks of the PTX machine. It is plain data: a block can be written to bytes and read back.
 //
 // Registers lie lane by lane: a 32-bit slot is one row of `stride` words, a 64-bit value two rows taken together as one
-// row of double words, a predicate a mask of lanes. `stride` is 32, or 64 for wider warps: lanes beyond the warp's width
-// are computed along with the others and never looked at.
-// SPDX-License-Identifier: MIT
+// row of double words, a predicate a mask of lanes. `stride` is 32, or 64 for wider warps: lanes beyond the warp's
+// width are computed along with the others and never looked at. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
@@ -39,10 +38,10 @@ struct Suspended {
 /// A function in progress. The kernel itself is the first.
 struct Frame {
   u32 function = 0;
-  u32 call = 0;             // Code::calls, for the results
+  u32 call = 0;  // Code::calls, for the results
   u32 slot_base = 0, predicate_base = 0, param_base = 0, local_base = 0;
-  u32 depth = 0;            // of the stack, when all lanes of the frame run together
-  u64 full = 0;             // lanes that entered
+  u32 depth = 0;  // of the stack, when all lanes of the frame run together
+  u64 full = 0;   // lanes that entered
 };
 
 struct Block;
@@ -57,8 +56,9 @@ struct Warp {
   WarpStatus status = WarpStatus::kRunning;
   u8 barrier = 0;  // waited for while kAtBarrier
   u32 barrier_pc = 0;
-  u32 result_row = kNoRow;  // bar.red: where its result goes when the barrier completes
-  u32 index = 0;   // in the block
+  u8 reduction = 0;         // bar.red: what is computed when the barrier completes,
+  u32 reduction_place = 0;  // and where it goes: a row of the window or a predicate
+  u32 index = 0;            // in the block
   u32 pending_atomics = 0;
   std::vector<Suspended> stack;
   std::vector<Frame> frames;
@@ -67,8 +67,8 @@ struct Warp {
   std::vector<u64> predicates;
   Block* block = nullptr;
 
-  static constexpr u32 kNoRow = ~u32{0};
   Frame& frame() { return frames.back(); }
+  const Frame& frame() const { return frames.back(); }
 };
 
 struct Barrier {
