@@ -72,6 +72,12 @@ const GuestMemory::Allocation* GuestMemory::nearest(VirtAddr va) const {
   return above == allocations_.begin() ? nullptr : &*std::prev(above);
 }
 
+const GuestMemory::Allocation* GuestMemory::named(std::string_view name) const {
+  const auto found = std::find_if(allocations_.begin(), allocations_.end(),
+                                  [&](const Allocation& allocation) { return allocation.name == name; });
+  return found == allocations_.end() ? nullptr : &*found;
+}
+
 u64 GuestMemory::footprint_bytes() const {
   u64 total = 0;
   for (const Allocation& allocation : allocations_) total += allocation.bytes;

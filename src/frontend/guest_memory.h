@@ -65,6 +65,8 @@ class GuestMemory {
   const std::vector<Allocation>& allocations() const { return allocations_; }
   /// The allocation that holds `va`, or the nearest one below it, or null.
   const Allocation* nearest(VirtAddr va) const;
+  /// The first allocation of that name, or null. A module's .global and .const variables are allocated under theirs.
+  const Allocation* named(std::string_view name) const;
   u64 footprint_bytes() const;
   PageSize page_size() const { return page_size_; }
 
