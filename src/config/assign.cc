@@ -172,8 +172,9 @@ class Assigner final : public PathFields {
                 number ? std::string(text) : given_.value.text(), suggestion);
   }
 
-  [[noreturn]] void refuse_unknown_key() const {
+  void refuse_unknown_key() const {
     if (std::find(groups_.begin(), groups_.end(), given_.path) != groups_.end()) {
+      if (given_.value.is_table()) return;  // an empty table: it sets nothing
       const char* remedy = slots_.contains(given_.path) ? "; set its key \"use\"" : "; set one of its keys";
       input_error("{}: {} is a group of keys{}", where(), shown(), remedy);
     }

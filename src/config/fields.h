@@ -112,13 +112,20 @@ class Described {
   template <class Struct>
     requires requires(Struct& target, Fields& fields) { target.describe(fields); }
   Described(Struct& target)
-      : target_(&target), describe_([](void* object, Fields& v) { static_cast<Struct*>(object)->describe(v); }) {}
+      : target_(&target),
+        describe_([](void* object, Fields& v) { static_cast<Struct*>(object)->describe(v); }),
+        validate_([](void* object, Validation& v) {
+          if constexpr (requires { static_cast<Struct*>(object)->validate(v); })
+            static_cast<Struct*>(object)->validate(v);
+        }) {}
 
   void describe(Fields& v) const { describe_(target_, v); }
+  void validate(Validation& v) const { validate_(target_, v); }
 
  private:
   void* target_;
   void (*describe_)(void*, Fields&);
+  void (*validate_)(void*, Validation&);
 };
 
 }  // namespace terrace

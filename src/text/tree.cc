@@ -87,4 +87,12 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+Tree read_toml(const std::string& path) {
+  return parse_toml(read_file(path), path);
+}
+
+Tree read_json(const std::string& path) {
+  return parse_json(read_file(path), path);
+}
+
 }  // namespace terrace

@@ -63,12 +63,12 @@ struct Tree::Member {
 bool operator==(const Tree::Member& a, const Tree::Member& b);
 bool operator==(const Tree& a, const Tree& b);  // lines do not count
 
-/// `name` is what error messages call the source. A file that cannot be read or parsed is an InputError.
-Tree read_toml(const std::string& path);
+/// A file that cannot be read or parsed is an InputError, with the line. `name` is what messages call the source.
 Tree parse_toml(std::string_view text, const std::string& name);
-Tree read_json(const std::string& path);
 Tree parse_json(std::string_view text, const std::string& name);
-/// Indented by two, members in their order, numbers exact; ends with a newline.
+Tree read_toml(const std::string& path);
+Tree read_json(const std::string& path);
+/// Indented by two, members in their order, lists of plain values on one line, numbers exact; ends with a newline.
 std::string json_text(const Tree& tree);
 
 /// The whole file, or an InputError that says why not.
