@@ -34,7 +34,7 @@ add_dependencies(terrace_objects terrace_modules)
 
 # A user's own .cu is compiled when it is run, with the same flags.
 list(JOIN TERRACE_DEVICE_FLAGS " " device_flags)
-set_source_files_properties(src/frontend/device_compiler.cc PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/frontend/device_code.cc PROPERTIES COMPILE_DEFINITIONS
   "TERRACE_DEVICE_FLAGS=\"${device_flags}\"")
 
 install(FILES ${modules} DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads)

@@ -7,15 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "engine/check.h"
 #include "text/suggest.h"
-#include "text/tree.h"
 
 namespace terrace {
 namespace {
@@ -42,12 +37,6 @@ void check_variant(const WorkloadInfo& info, const WorkloadRequest& request) {
     input_error("the papers ran different inputs under the name {}; add variant=..., one of {}", info.name,
                 fmt::join(known, ", "));
   }
-}
-
-std::filesystem::path program_folder() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? std::filesystem::current_path() : program.parent_path();
 }
 
 }  // namespace
@@ -110,10 +99,10 @@ std::unique_ptr<WorkloadParams> resolve_params(const WorkloadRequest& request) {
   return params;
 }
 
-WorkloadInstance make_workload(const WorkloadRequest& request) {
+ProgramInstance make_workload(const WorkloadRequest& request) {
   const auto params = resolve_params(request);
   const Workload& workload = find_workload(request.name);
-  return {workload.make(*params), std::string(workload.info().module)};
+  return {workload.make(*params), read_workload_module(workload.info().module)};
 }
 
 Launch sliced_launch(std::string kernel, Dim3 grid, Dim3 block, Fraction slice) {
@@ -130,26 +119,6 @@ void write_module_variable(GuestMemory& memory, std::string_view name, std::span
   SIM_CHECK(variable && bytes.size() <= variable->bytes, "the module has no variable {} of {} bytes", name,
             bytes.size());
   std::memcpy(memory.write(variable->first, bytes.size()).data(), bytes.data(), bytes.size());
-}
-
-std::string workload_folder() {
-  const auto folder = program_folder();
-  for (const char* candidate : {"workloads", "../share/terrace/workloads"}) {
-    if (std::filesystem::is_directory(folder / candidate)) return (folder / candidate).lexically_normal().string();
-  }
-  input_error(
-      "the workloads' device code is neither in {0}/workloads nor in {0}/../share/terrace/workloads; "
-      "run terrace from its build folder or install it whole",
-      folder.string());
-}
-
-std::string module_path(std::string_view module) {
-  return fmt::format("{}/{}.ptx", workload_folder(), module);
-}
-
-u64 file_hash(const std::string& path) {
-  const std::string text = read_file(path);
-  return XXH3_64bits(text.data(), text.size());
 }
 
 }  // namespace terrace

@@ -2,7 +2,7 @@
 // host side beside it that registers itself here.
 //
 //   auto request = parse_workload("bfs:graph=uniform,vertices=100000", InputSize::kSmall);
-//   WorkloadInstance bfs = make_workload(request);   // .program, .module
+//   ProgramInstance bfs = make_workload(request);
 //
 // An input is chosen in layers: the size gives a preset, the variant says whose program of that name, overrides have
 // the last word. SPDX-License-Identifier: MIT
@@ -20,6 +20,7 @@
 #include "config/assign.h"
 #include "config/fields.h"
 #include "engine/types.h"
+#include "frontend/device_code.h"
 #include "frontend/program.h"
 
 namespace terrace {
@@ -68,9 +69,10 @@ struct WorkloadRequest {
   std::vector<Given> overrides;  // the last word, in the order given
 };
 
-struct WorkloadInstance {
+/// What a tenant runs.
+struct ProgramInstance {
   std::unique_ptr<Program> program;
-  std::string module;  // name of the PTX file without folder and suffix
+  DeviceCode code;
 };
 
 class Workload {
@@ -126,18 +128,12 @@ const Workload& find_workload(std::string_view name);
 WorkloadRequest parse_workload(std::string_view text, InputSize size, std::string_view option = "--tenant");
 /// The parameters of a request: preset, then seed and slice, then overrides.
 std::unique_ptr<WorkloadParams> resolve_params(const WorkloadRequest& request);
-WorkloadInstance make_workload(const WorkloadRequest& request);
+ProgramInstance make_workload(const WorkloadRequest& request);
 
 /// A launch of which only the first part runs, as the slice asks (rounded up to whole blocks).
 Launch sliced_launch(std::string kernel, Dim3 grid, Dim3 block, Fraction slice);
 
 /// What cudaMemcpyToSymbol does: fills the start of a .const or .global variable of the module.
 void write_module_variable(GuestMemory& memory, std::string_view name, std::span<const std::byte> bytes);
-
-/// The folder that holds the modules: beside the program in a build, under share/terrace when installed.
-std::string workload_folder();
-std::string module_path(std::string_view module);
-/// A hash of a file's text, for results: which device code was run.
-u64 file_hash(const std::string& path);
 
 }  // namespace terrace
