@@ -20,3 +20,8 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+terrace_tests(laws laws)
+
+terrace_program(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
+target_include_directories(bench_engine PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(bench_engine PRIVATE benchmark::benchmark)

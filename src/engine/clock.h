@@ -1,0 +1,40 @@
+// Clock domains as exact integer ratios to the core clock: no floating point, no drift however long the run.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <numeric>
+
+#include "engine/check.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+/// A clock that ticks `numerator` times while the core clock ticks `denominator` times.
+class ClockDomain {
+ public:
+  ClockDomain() = default;
+  ClockDomain(u64 own_frequency, u64 core_frequency) {
+    SIM_CHECK(own_frequency > 0 && core_frequency > 0, "a clock of frequency {} against {}", own_frequency,
+              core_frequency);
+    const u64 common = std::gcd(own_frequency, core_frequency);
+    numerator_ = own_frequency / common;
+    denominator_ = core_frequency / common;
+  }
+
+  /// How many own cycles have begun by core cycle `core`; cycle 0 begins with core cycle 0.
+  u64 local(Cycle core) const { return static_cast<u64>(static_cast<Wide>(core) * numerator_ / denominator_); }
+
+  /// The first core cycle in which own cycle `local` has begun: the inverse of `local`, rounded up.
+  Cycle core(u64 local) const {
+    return static_cast<Cycle>((static_cast<Wide>(local) * denominator_ + numerator_ - 1) / numerator_);
+  }
+
+  friend bool operator==(const ClockDomain&, const ClockDomain&) = default;
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  u64 numerator_ = 1;
+  u64 denominator_ = 1;
+};
+
+}  // namespace terrace

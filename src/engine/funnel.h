@@ -1,0 +1,121 @@
+// Many links that end at one unit: one lane for each producer, each with its own places, all of the same latency. The
+// consumer knows at once which lanes hold something, so it never scans empty ones. What holds for a Link holds for each
+// lane: nothing travels within a cycle, in either direction. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "engine/check.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+template <class T>
+class Funnel {
+ public:
+  static constexpr u32 kNoLane = ~u32{0};
+
+  /// `capacity`: messages on the way and waiting, per lane.
+  Funnel(Scheduler& scheduler, u32 lanes, u32 latency, u32 capacity)
+      : scheduler_(scheduler), latency_(latency), words_((lanes + 63) / 64), lanes_(lanes) {
+    SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
+    for (Lane& lane : lanes_) lane.waiting = Ring<Traveller>(capacity);
+    ready_.assign(words_, 0);
+    arriving_.assign(size_t{words_} * (latency + 1), 0);
+  }
+  Funnel(const Funnel&) = delete;
+  Funnel& operator=(const Funnel&) = delete;
+
+  void connect_producer(u32 lane, UnitId producer) { lanes_[lane].producer = producer; }
+  void connect_consumer(UnitId consumer) { consumer_ = consumer; }
+
+  /// Whether one more message fits into the lane in this cycle. A refused producer is woken when a place is freed.
+  bool can_push(u32 lane_index, Cycle now) {
+    Lane& lane = lanes_[lane_index];
+    const u32 popped = lane.last_pop == now ? lane.pops : 0;
+    if (lane.waiting.size() + popped < lane.waiting.capacity()) return true;
+    lane.refused = true;
+    if (popped > 0) scheduler_.wake(lane.producer, now + 1);
+    return false;
+  }
+  void push(u32 lane_index, Cycle now, T message) {
+    lanes_[lane_index].waiting.push({now + latency_, std::move(message)});
+    arriving_[slot(now + latency_) * words_ + lane_index / 64] |= u64{1} << lane_index % 64;
+    scheduler_.wake(consumer_, now + latency_);
+  }
+
+  /// Takes note of what arrives in this cycle. The consumer calls it first in each tick; the pushes have woken it in
+  /// every cycle in which something arrives.
+  void absorb(Cycle now) {
+    for (u32 word = 0; word < words_; ++word) ready_[word] |= std::exchange(arriving_[slot(now) * words_ + word], 0);
+  }
+  /// The first lane at or after `from`, around the circle, whose front has arrived; kNoLane when there is none.
+  u32 next_ready(u32 from) const {
+    u32 word = from / 64;
+    u64 bits = ready_[word] & (~u64{0} << from % 64);
+    for (u32 step = 0; step <= words_; ++step) {
+      if (bits != 0) return word * 64 + static_cast<u32>(std::countr_zero(bits));
+      word = word + 1 == words_ ? 0 : word + 1;
+      bits = ready_[word];
+    }
+    return kNoLane;
+  }
+  bool any_ready() const {
+    for (const u64 word : ready_) {
+      if (word != 0) return true;
+    }
+    return false;
+  }
+  const T& front(u32 lane) const { return lanes_[lane].waiting.front().message; }
+  T pop(u32 lane_index, Cycle now) {
+    Lane& lane = lanes_[lane_index];
+    SIM_DCHECK(ready_[lane_index / 64] >> lane_index % 64 & 1, "pop from lane {}, on which nothing has arrived",
+               lane_index);
+    if (lane.last_pop != now) {
+      lane.last_pop = now;
+      lane.pops = 0;
+    }
+    ++lane.pops;
+    if (lane.refused) {
+      lane.refused = false;
+      scheduler_.wake(lane.producer, now + 1);
+    }
+    T message = lane.waiting.pop().message;
+    if (lane.waiting.empty() || lane.waiting.front().arrives > now) {
+      ready_[lane_index / 64] &= ~(u64{1} << lane_index % 64);
+    }
+    return message;
+  }
+
+  u32 lanes() const { return static_cast<u32>(lanes_.size()); }
+  u32 latency() const { return latency_; }
+  bool empty(u32 lane) const { return lanes_[lane].waiting.empty(); }
+  u32 size(u32 lane) const { return lanes_[lane].waiting.size(); }
+
+ private:
+  struct Traveller {
+    Cycle arrives = 0;
+    T message{};
+  };
+  struct Lane {
+    Ring<Traveller> waiting;
+    UnitId producer{};
+    Cycle last_pop = kNever;
+    u32 pops = 0;
+    bool refused = false;
+  };
+  u32 slot(Cycle at) const { return static_cast<u32>(at % (latency_ + 1)); }
+
+  Scheduler& scheduler_;
+  UnitId consumer_{};
+  u32 latency_;
+  u32 words_;
+  std::vector<Lane> lanes_;
+  std::vector<u64> ready_;     // lanes whose front has arrived
+  std::vector<u64> arriving_;  // per cycle of the latency ahead: lanes on which something arrives then
+};
+
+}  // namespace terrace

@@ -1,0 +1,108 @@
+// A wire between two units: one producer, one consumer, a latency of at least one cycle. What is pushed in cycle t can
+// be seen in t + latency; a place that the consumer frees in cycle t can be used in t + 1. So neither direction carries
+// anything within a cycle, and no result depends on which of the two ticks first. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/check.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+struct LinkShape {
+  u32 rate = 1;      // messages per cycle
+  u32 latency = 1;   // cycles
+  u32 capacity = 0;  // messages on the wire and waiting at its end; 0 takes the least that runs at full rate
+
+  /// A place is used for `latency` cycles on the way and comes back one cycle after it was freed.
+  u32 full_rate_capacity() const { return rate * (latency + 1); }
+};
+
+template <class T>
+class Link {
+ public:
+  Link(Scheduler& scheduler, LinkShape shape)
+      : scheduler_(scheduler),
+        rate_(shape.rate),
+        latency_(shape.latency),
+        waiting_(shape.capacity ? shape.capacity : shape.full_rate_capacity()) {
+    SIM_CHECK(latency_ >= 1, "a link needs a latency of at least one cycle");
+    SIM_CHECK(rate_ >= 1, "a link needs a rate of at least one message per cycle");
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// Both ends, once, before the first cycle.
+  void connect(UnitId producer, UnitId consumer) {
+    producer_ = producer;
+    consumer_ = consumer;
+  }
+
+  /// Whether one more message fits in this cycle. A refused producer is woken when that can have changed.
+  bool can_push(Cycle now) {
+    if (pushed_in(now) >= rate_) {
+      scheduler_.wake(producer_, now + 1);
+      return false;
+    }
+    if (waiting_.size() + popped_in(now) < waiting_.capacity()) return true;
+    refused_ = true;
+    if (popped_in(now) > 0) scheduler_.wake(producer_, now + 1);
+    return false;
+  }
+  void push(Cycle now, T message) {
+    SIM_DCHECK(pushed_in(now) < rate_ && waiting_.size() + popped_in(now) < waiting_.capacity(),
+               "push to a link that is full or was used up in this cycle");
+    if (last_push_ != now) {
+      last_push_ = now;
+      pushes_ = 0;
+    }
+    ++pushes_;
+    waiting_.push({now + latency_, std::move(message)});
+    scheduler_.wake(consumer_, now + latency_);
+  }
+
+  /// The oldest message that has arrived, or null.
+  const T* front(Cycle now) const {
+    return !waiting_.empty() && waiting_.front().arrives <= now ? &waiting_.front().message : nullptr;
+  }
+  T pop(Cycle now) {
+    SIM_DCHECK(front(now) != nullptr, "pop from a link on which nothing has arrived");
+    if (last_pop_ != now) {
+      last_pop_ = now;
+      pops_ = 0;
+    }
+    ++pops_;
+    if (refused_) {
+      refused_ = false;
+      scheduler_.wake(producer_, now + 1);
+    }
+    return waiting_.pop().message;
+  }
+  /// When the oldest message arrives: a consumer that sleeps is woken then by itself.
+  Cycle next_arrival() const { return waiting_.empty() ? kNever : waiting_.front().arrives; }
+
+  bool empty() const { return waiting_.empty(); }
+  u32 size() const { return waiting_.size(); }
+  u32 capacity() const { return waiting_.capacity(); }
+  u32 latency() const { return latency_; }
+
+ private:
+  struct Traveller {
+    Cycle arrives = 0;
+    T message{};
+  };
+  u32 pushed_in(Cycle now) const { return last_push_ == now ? pushes_ : 0; }
+  u32 popped_in(Cycle now) const { return last_pop_ == now ? pops_ : 0; }
+
+  Scheduler& scheduler_;
+  UnitId producer_{}, consumer_{};
+  u32 rate_;
+  u32 latency_;
+  Ring<Traveller> waiting_;
+  Cycle last_push_ = kNever, last_pop_ = kNever;
+  u32 pushes_ = 0, pops_ = 0;
+  bool refused_ = false;  // the producer found no place and sleeps until one is freed
+};
+
+}  // namespace terrace

@@ -1,0 +1,148 @@
+// Miss-status registers: which keys are being fetched, and who waits for each, in order of arrival. The table owns its
+// waiters (a link inside the request itself would be shared by two tables on the request's way).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "engine/check.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+enum class Join : u8 {
+  kFirst,   // a new entry: the caller must fetch the key
+  kMerged,  // joined an entry that is being fetched
+  kFull     // no entry, or no place in the key's entry; nothing changed
+};
+
+template <class Waiter>
+class MissTable {
+ public:
+  MissTable() = default;
+  /// At most `entries` keys, each with at most `merges` waiters (the first one included).
+  MissTable(u32 entries, u32 merges) : merges_(merges), free_entries_(entries), entries_(entries) {
+    SIM_CHECK(entries > 0 && merges > 0, "a miss table of {} entries and {} merges", entries, merges);
+    index_.assign(std::bit_ceil(entries * 2), kNone);
+    index_shift_ = 64 - static_cast<u32>(std::countr_zero(index_.size()));
+    for (u32 i = 0; i < entries; ++i) free_entries_[i] = entries - 1 - i;
+  }
+
+  /// What `join` would say, without doing it.
+  Join would_join(u64 key) const {
+    const u32 entry = find(key);
+    if (entry == kNone) return free_entries_.empty() ? Join::kFull : Join::kFirst;
+    return entries_[entry].count < merges_ ? Join::kMerged : Join::kFull;
+  }
+  Join join(u64 key, const Waiter& waiter) {
+    u32 entry = find(key);
+    Join result = Join::kMerged;
+    if (entry == kNone) {
+      if (free_entries_.empty()) return Join::kFull;
+      result = Join::kFirst;
+      entry = free_entries_.back();
+      free_entries_.pop_back();
+      entries_[entry] = {key, kNone, kNone, 0};
+      insert(key, entry);
+    } else if (entries_[entry].count >= merges_) {
+      return Join::kFull;
+    }
+    append(entries_[entry], waiter);
+    return result;
+  }
+  /// The key has arrived: calls `each(waiter)` in order of arrival and frees the entry. Returns how many there were.
+  template <class F>
+  u32 release(u64 key, F&& each) {
+    const u32 entry = find(key);
+    if (entry == kNone) return 0;
+    const u32 count = entries_[entry].count;
+    u32 node = entries_[entry].first;
+    erase(key);
+    free_entries_.push_back(entry);
+    while (node != kNone) {
+      // The node is free before its waiter is called: the call may well join again.
+      const Waiter waiter = nodes_[node].waiter;
+      const u32 next = std::exchange(nodes_[node].next, free_node_);
+      free_node_ = std::exchange(node, next);
+      each(waiter);
+    }
+    return count;
+  }
+  bool contains(u64 key) const { return find(key) != kNone; }
+  u32 waiters(u64 key) const {
+    const u32 entry = find(key);
+    return entry == kNone ? 0 : entries_[entry].count;
+  }
+  u32 size() const { return static_cast<u32>(entries_.size() - free_entries_.size()); }
+  bool empty() const { return size() == 0; }
+  bool full() const { return free_entries_.empty(); }
+
+ private:
+  static constexpr u32 kNone = ~u32{0};
+  struct Entry {
+    u64 key = 0;
+    u32 first = kNone, last = kNone, count = 0;
+  };
+  struct Node {
+    Waiter waiter;
+    u32 next;
+  };
+
+  // Open addressing with linear probing; a hole is closed by moving later entries of the run back.
+  u32 home(u64 key) const { return static_cast<u32>(key * 0x9e3779b97f4a7c15 >> index_shift_); }  // Fibonacci hashing
+  u32 find(u64 key) const {
+    const u32 mask = static_cast<u32>(index_.size()) - 1;
+    for (u32 at = home(key);; at = (at + 1) & mask) {
+      if (index_[at] == kNone) return kNone;
+      if (entries_[index_[at]].key == key) return index_[at];
+    }
+  }
+  void insert(u64 key, u32 entry) {
+    const u32 mask = static_cast<u32>(index_.size()) - 1;
+    u32 at = home(key);
+    while (index_[at] != kNone) at = (at + 1) & mask;
+    index_[at] = entry;
+  }
+  void erase(u64 key) {
+    const u32 mask = static_cast<u32>(index_.size()) - 1;
+    u32 hole = home(key);
+    while (entries_[index_[hole]].key != key) hole = (hole + 1) & mask;
+    for (u32 at = (hole + 1) & mask; index_[at] != kNone; at = (at + 1) & mask) {
+      const u32 distance_from_home = (at - home(entries_[index_[at]].key)) & mask;
+      if (distance_from_home >= ((at - hole) & mask)) {
+        index_[hole] = index_[at];
+        hole = at;
+      }
+    }
+    index_[hole] = kNone;
+  }
+  void append(Entry& entry, const Waiter& waiter) {
+    u32 node = free_node_;
+    if (node == kNone) {
+      node = static_cast<u32>(nodes_.size());
+      nodes_.push_back({waiter, kNone});
+    } else {
+      free_node_ = nodes_[node].next;
+      nodes_[node] = {waiter, kNone};
+    }
+    if (entry.first == kNone) {
+      entry.first = node;
+    } else {
+      nodes_[entry.last].next = node;
+    }
+    entry.last = node;
+    ++entry.count;
+  }
+
+  u32 merges_ = 0;
+  u32 index_shift_ = 0;
+  std::vector<u32> free_entries_;
+  std::vector<Entry> entries_;
+  std::vector<u32> index_;
+  std::vector<Node> nodes_;
+  u32 free_node_ = kNone;
+};
+
+}  // namespace terrace

@@ -1,0 +1,50 @@
+// A queue of fixed capacity in one array. Pushing to a full ring is a broken invariant: its owner asks first.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <memory>
+
+#include "engine/check.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+template <class T>
+class Ring {
+ public:
+  Ring() = default;
+  explicit Ring(u32 capacity)
+      : slots_(std::make_unique<T[]>(std::bit_ceil(capacity))),
+        mask_(std::bit_ceil(capacity) - 1),
+        capacity_(capacity) {}
+
+  u32 size() const { return tail_ - head_; }
+  u32 capacity() const { return capacity_; }
+  bool empty() const { return head_ == tail_; }
+  bool full() const { return size() >= capacity_; }
+
+  void push(T value) {
+    SIM_DCHECK(!full(), "push to a full ring of {}", capacity_);
+    slots_[tail_++ & mask_] = std::move(value);
+  }
+  T& front() { return slots_[head_ & mask_]; }
+  const T& front() const { return slots_[head_ & mask_]; }
+  /// The element `n` places behind the front.
+  T& operator[](u32 n) { return slots_[(head_ + n) & mask_]; }
+  const T& operator[](u32 n) const { return slots_[(head_ + n) & mask_]; }
+  T pop() {
+    SIM_DCHECK(!empty(), "pop from an empty ring");
+    return std::move(slots_[head_++ & mask_]);
+  }
+  void clear() { head_ = tail_ = 0; }
+
+ private:
+  std::unique_ptr<T[]> slots_;
+  u32 mask_ = 0;
+  u32 capacity_ = 0;
+  u32 head_ = 0;  // head_ and tail_ run freely and wrap together
+  u32 tail_ = 0;
+};
+
+}  // namespace terrace

@@ -1,0 +1,97 @@
+// Decides who ticks when: a wheel of 4,096 slots, each a bitset of units, with far wake-ups in a small heap. Only the
+// scheduler moves time, and it jumps over cycles in which nobody is due. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "engine/types.h"
+#include "engine/unit.h"
+
+namespace terrace {
+
+class Scheduler {
+ public:
+  /// Why `run` returned.
+  enum class End : u8 {
+    kLimit,    // time reached the limit
+    kStopped,  // a unit asked to stop
+    kIdle      // nobody is due, ever: done, or a deadlock if work is live
+  };
+
+  struct Options {
+    bool sleep = true;     // false ticks every unit in every cycle: same results, only slower
+    u64 permute_seed = 0;  // other than 0: units tick in a random order; results may not depend on it
+  };
+
+  Scheduler() : Scheduler(Options{}) {}
+  explicit Scheduler(Options options);
+
+  /// Adds a unit under a name that reports use. Not while running.
+  UnitId add(Unit& unit, std::string name);
+
+  /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.
+  void wake(UnitId unit, Cycle at) {
+    const u32 rank = rank_[index(unit)];
+    if (at - now_ < kSlots) [[likely]] {
+      set(at, rank);
+    } else {
+      wake_far(rank, at);
+    }
+  }
+  /// The unit's `commit` runs at the end of this cycle.
+  void defer(UnitId unit) { deferred_[index(unit) / 64] |= u64{1} << index(unit) % 64; }
+  /// `run` returns after this cycle.
+  void stop() { stop_ = true; }
+
+  /// Runs cycles now() .. until - 1. Every unit ticks in the very first cycle.
+  End run(Cycle until);
+
+  Cycle now() const { return now_; }
+  u64 ticks() const { return ticks_; }
+  u32 units() const { return static_cast<u32>(units_.size()); }
+  const std::string& name(UnitId unit) const { return names_[index(unit)]; }
+
+  /// What every unit waits for, for the report of a deadlock.
+  std::string explain() const;
+
+ private:
+  static constexpr u32 kSlots = 4096;
+  static constexpr u32 kSlotMask = kSlots - 1;
+  using Far = std::pair<Cycle, u32>;
+
+  void start();
+  void set(Cycle at, u32 rank) {
+    const u32 slot = at & kSlotMask;
+    wheel_[slot * words_ + rank / 64] |= u64{1} << rank % 64;
+    occupied_[slot / 64] |= u64{1} << slot % 64;
+    occupied_words_ |= u64{1} << slot / 64;
+  }
+  void wake_far(u32 rank, Cycle at);
+  Cycle next_due() const;
+  void tick_due();
+  void tick_all();
+  void tick_unit(u32 rank);
+  void run_deferred();
+
+  Options options_;
+  std::vector<Unit*> units_;  // in order of addition
+  std::vector<std::string> names_;
+  std::vector<u32> rank_;  // by id: place in the tick order
+  std::vector<Unit*> by_rank_;
+  std::vector<UnitId> id_by_rank_;
+  u32 words_ = 0;  // 64-bit words per slot
+  std::vector<u64> wheel_;
+  u64 occupied_[kSlots / 64] = {};  // which slots have a bit set,
+  u64 occupied_words_ = 0;          // and which words of that have
+  std::priority_queue<Far, std::vector<Far>, std::greater<>> far_;
+  std::vector<u64> due_;  // the slot being ticked
+  std::vector<u64> deferred_;
+  Cycle now_ = 0;
+  u64 ticks_ = 0;
+  bool started_ = false;
+  bool stop_ = false;
+};
+
+}  // namespace terrace

@@ -1,0 +1,39 @@
+// What travels between units: one cache line of memory per request in flight. Data accesses are born at a load-store
+// unit and freed there; walk accesses are born and freed at the MMU. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/pool.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+enum class AccessKind : u8 {
+  kLoad,
+  kStore,   // carries data, answered with an acknowledgement
+  kAtomic,  // performed at the L2, answered with the old values or an acknowledgement
+  kWalk     // reads a page-table entry
+};
+
+struct alignas(64) Access {
+  VirtAddr va;  // of the line
+  PhysAddr pa;  // of the line
+  Cycle born = 0;
+  SmId sm{};
+  u8 warp = 0;
+  TenantId tenant{};
+  AccessKind kind = AccessKind::kLoad;
+  u8 walk_level = 0;  // 1 root .. 4 leaf; 0 for data
+  u8 bytes = 0;       // of data that a store carries; 0 means a whole line
+  u8 spare = 0;
+  u32 inst = 0;    // dynamic instruction: 20 bits are compared by the page-walk scheduler
+  u32 owner = 0;   // what the birthplace needs to find its own record again
+  u32 atomic = 0;  // AtomicRef of an atomic
+  u32 walker = 0;
+  u64 lanes = 0;  // the lanes of an atomic that touch this line
+};
+static_assert(sizeof(Access) == 64);
+
+using AccessPool = Pool<Access>;
+using AccessRef = Handle<Access>;
+
+}  // namespace terrace
