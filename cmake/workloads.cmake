@@ -37,5 +37,22 @@ list(JOIN TERRACE_DEVICE_FLAGS " " device_flags)
 set_source_files_properties(src/frontend/device_code.cc PROPERTIES COMPILE_DEFINITIONS
   "TERRACE_DEVICE_FLAGS=\"${device_flags}\"")
 
+# With a CUDA toolkit at hand, `cmake --build . --target nvcc_modules` compiles the same sources with nvcc, and a test runs
+# them. Nothing else needs it.
+find_program(TERRACE_NVCC nvcc PATHS /usr/local/cuda/bin)
+if(TERRACE_NVCC)
+  set(nvcc_modules "")
+  foreach(source ${device_sources})
+    get_filename_component(name ${source} NAME_WE)
+    set(module ${workloads_out}/nvcc/${name}.ptx)
+    add_custom_command(OUTPUT ${module} DEPENDS ${source} ${device_header}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${workloads_out}/nvcc
+      COMMAND ${TERRACE_NVCC} -arch=sm_75 -ptx -O2 -std=c++17 -I${workloads_in}/include ${source} -o ${module}
+      COMMENT "Device code ${name}.ptx by nvcc" VERBATIM)
+    list(APPEND nvcc_modules ${module})
+  endforeach()
+  add_custom_target(nvcc_modules DEPENDS ${nvcc_modules})
+endif()
+
 install(FILES ${modules} DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads)
 install(FILES ${device_header} DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads/include)

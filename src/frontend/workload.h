@@ -41,10 +41,11 @@ struct WorkloadParams {
   virtual void describe(Fields& v) {
     v("seed", seed, in(0, ~u64{0}), "seed of the generated input");
     v("slice", slice, in(1, Fraction::kOne), "part of the blocks to launch, the first ones; arrays keep their size");
-    v("iters", iters, in(0, 1'000'000), iters_doc());
+    v("iters", iters, in(least_iters(), 1'000'000), iters_doc());
   }
 
  protected:
+  virtual u64 least_iters() const { return 1; }
   virtual std::string_view iters_doc() const { return "times that the launches are repeated"; }
 };
 
@@ -132,6 +133,28 @@ ProgramInstance make_workload(const WorkloadRequest& request);
 
 /// A launch of which only the first part runs, as the slice asks (rounded up to whole blocks).
 Launch sliced_launch(std::string kernel, Dim3 grid, Dim3 block, Fraction slice);
+
+/// A program whose launches are known beforehand: a sequence, numbered from 0.
+class LaunchSequence : public Program {
+ public:
+  void initialise(GuestMemory& memory) final {
+    launched_ = 0;
+    fill(memory);
+  }
+  std::optional<Launch> next(GuestMemory& memory) final {
+    if (launched_ == launches()) return std::nullopt;
+    return launch(memory, launched_++);
+  }
+
+ protected:
+  virtual void fill(GuestMemory& memory) = 0;
+  virtual u64 launches() const = 0;
+  /// The host may write to memory before each.
+  virtual Launch launch(GuestMemory& memory, u64 number) = 0;
+
+ private:
+  u64 launched_ = 0;
+};
 
 /// What cudaMemcpyToSymbol does: fills the start of a .const or .global variable of the module.
 void write_module_variable(GuestMemory& memory, std::string_view name, std::span<const std::byte> bytes);

@@ -32,7 +32,7 @@ Prices reference(double spot, double strike, double years) {
   return {spot * n1 - discounted * n2, discounted * (1 - n2) - spot * (1 - n1)};
 }
 
-class BlackScholes final : public Program {
+class BlackScholes final : public LaunchSequence {
  public:
   struct Params : WorkloadParams {
     u32 options = 400'000;
@@ -76,28 +76,27 @@ class BlackScholes final : public Program {
     put_ = Buffer<float>(memory, "put", p_.options);
   }
 
-  void initialise(GuestMemory& memory) override {
-    const auto fill = [&](const Buffer<float>& buffer, std::string_view stream, double low, double high) {
+  void fill(GuestMemory& memory) override {
+    const auto draw = [&](const Buffer<float>& buffer, std::string_view stream, double low, double high) {
       Rng rng(p_.seed, stream);
       for (float& value : buffer.write(memory)) value = static_cast<float>(rng.uniform(low, high));
     };
-    fill(spot_, "blk.spot", 5, 30);
-    fill(strike_, "blk.strike", 1, 100);
-    fill(years_, "blk.years", 0.25, 10);
+    draw(spot_, "blk.spot", 5, 30);
+    draw(strike_, "blk.strike", 1, 100);
+    draw(years_, "blk.years", 0.25, 10);
     for (const auto* output : {&call_, &put_}) {
       for (float& value : output->write(memory)) value = 0;
     }
-    launched_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory&) override {
-    if (launched_ == p_.iters) return std::nullopt;
-    ++launched_;
-    Launch launch = sliced_launch("blackscholes", {p_.blocks}, {p_.threads}, p_.slice);
-    launch.argument(spot_).argument(strike_).argument(years_).argument(call_).argument(put_);
-    launch.argument(kRate).argument(kVolatility).argument(p_.options);
-    launched_threads_ = launch.blocks() * p_.threads;
-    return launch;
+  u64 launches() const override { return p_.iters; }
+
+  Launch launch(GuestMemory&, u64) override {
+    Launch pricing = sliced_launch("blackscholes", {p_.blocks}, {p_.threads}, p_.slice);
+    pricing.argument(spot_).argument(strike_).argument(years_).argument(call_).argument(put_);
+    pricing.argument(kRate).argument(kVolatility).argument(p_.options);
+    launched_threads_ = pricing.blocks() * p_.threads;
+    return pricing;
   }
 
   CheckResult check(const GuestMemory& memory) const override {
@@ -117,7 +116,6 @@ class BlackScholes final : public Program {
  private:
   Params p_;
   Buffer<float> spot_, strike_, years_, call_, put_;
-  u32 launched_ = 0;
   u64 launched_threads_ = 0;
 };
 

@@ -21,7 +21,7 @@ struct Atom {
   float x, y, dz_squared, charge;
 };
 
-class CoulombPotential final : public Program {
+class CoulombPotential final : public LaunchSequence {
  public:
   struct Params : WorkloadParams {
     u32 width = 256, height = 256;
@@ -69,22 +69,21 @@ class CoulombPotential final : public Program {
     potential_ = Buffer<float>(memory, "potential", u64{p_.columns()} * p_.rows());
   }
 
-  void initialise(GuestMemory& memory) override {
+  void fill(GuestMemory& memory) override {
     for (float& value : potential_.write(memory)) value = 0;
-    launched_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory& memory) override {
-    const u64 batches = (p_.atoms + kBatchAtoms - 1) / kBatchAtoms;
-    if (launched_ == batches * p_.iters) return std::nullopt;
-    const u32 first = static_cast<u32>(launched_++ % batches) * kBatchAtoms;
+  u64 launches() const override { return batches() * p_.iters; }
+
+  Launch launch(GuestMemory& memory, u64 number) override {
+    const u32 first = static_cast<u32>(number % batches()) * kBatchAtoms;
     const u32 count = std::min(kBatchAtoms, p_.atoms - first);
     write_module_variable(memory, "cp_atoms", std::as_bytes(std::span(atoms_).subspan(first, count)));
-    Launch launch = sliced_launch("cenergy", {p_.columns() / kColumnsPerBlock, p_.rows() / kBlockRows},
-                                  {kBlockColumns, kBlockRows}, p_.slice);
-    launch.argument(potential_).argument(p_.columns()).argument(count).argument(kSpacing);
-    launched_blocks_ = launch.blocks();
-    return launch;
+    Launch batch = sliced_launch("cenergy", {p_.columns() / kColumnsPerBlock, p_.rows() / kBlockRows},
+                                 {kBlockColumns, kBlockRows}, p_.slice);
+    batch.argument(potential_).argument(p_.columns()).argument(count).argument(kSpacing);
+    launched_blocks_ = batch.blocks();
+    return batch;
   }
 
   /// At a sample of the points. Charges of both signs cancel: where little is left, the error is relative to what the
@@ -104,6 +103,7 @@ class CoulombPotential final : public Program {
   }
 
  private:
+  u64 batches() const { return (p_.atoms + kBatchAtoms - 1) / kBatchAtoms; }
   double reference(u64 point) const {
     const double x = double{kSpacing} * static_cast<double>(point % p_.columns());
     const double y = double{kSpacing} * static_cast<double>(point / p_.columns());
@@ -117,10 +117,11 @@ class CoulombPotential final : public Program {
   /// Every point of a small map, else a random sample, of those whose block was launched.
   std::vector<u64> launched_points() const {
     const u64 all = u64{p_.columns()} * p_.rows();
+    const bool every_point = all <= 16 * kCheckedPoints;
     Rng rng(p_.seed, "cp.checked_points");
     std::vector<u64> points;
-    for (u64 tries = 0; points.size() < kCheckedPoints && tries < all; ++tries) {
-      const u64 point = all <= 16 * kCheckedPoints ? tries : rng.below(all);
+    for (u64 tries = 0; tries < all && (every_point || points.size() < kCheckedPoints); ++tries) {
+      const u64 point = every_point ? tries : rng.below(all);
       const u64 block = point / p_.columns() / kBlockRows * (p_.columns() / kColumnsPerBlock) +
                         point % p_.columns() / kColumnsPerBlock;
       if (block < launched_blocks_) points.push_back(point);
@@ -131,7 +132,7 @@ class CoulombPotential final : public Program {
   Params p_;
   std::vector<Atom> atoms_;
   Buffer<float> potential_;
-  u64 launched_ = 0, launched_blocks_ = 0;
+  u64 launched_blocks_ = 0;
 };
 
 const RegisterWorkload<CoulombPotential> kRegistered{{

@@ -64,7 +64,7 @@ struct Walk {
   u32 from, to;  // in vectors_
 };
 
-class DenseProgram : public Program {
+class DenseProgram : public LaunchSequence {
  public:
   using Params = DenseParams;
 
@@ -93,17 +93,15 @@ class DenseProgram : public Program {
     }
   }
 
-  void initialise(GuestMemory& memory) override {
-    p_.element == Element::kF32 ? fill<float>(memory) : fill<double>(memory);
-    launched_ = 0;
+  void fill(GuestMemory& memory) override {
+    p_.element == Element::kF32 ? fill_typed<float>(memory) : fill_typed<double>(memory);
     launched_rows_ = launched_columns_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory&) override {
-    const u64 launches = benchmark_ == Benchmark::kGesummv ? 1 : 2;
-    if (launched_ == launches * p_.iters) return std::nullopt;
-    const u64 step = launched_++ % launches;
-    return benchmark_ == Benchmark::kGesummv ? launch_gesummv() : launch_walk(walks_of(benchmark_)[step]);
+  u64 launches() const override { return (benchmark_ == Benchmark::kGesummv ? 1 : 2) * u64{p_.iters}; }
+
+  Launch launch(GuestMemory&, u64 number) override {
+    return benchmark_ == Benchmark::kGesummv ? launch_gesummv() : launch_walk(walks_of(benchmark_)[number % 2]);
   }
 
   CheckResult check(const GuestMemory& memory) const override {
@@ -159,7 +157,7 @@ class DenseProgram : public Program {
   }
 
   template <class T>
-  void fill(GuestMemory& memory) {
+  void fill_typed(GuestMemory& memory) {
     const auto fill_matrix = [&](const Buffer<u8>& buffer) {
       T* matrix = typed<T>(buffer.write(memory));
       for (u64 i = 0; i < p_.rows; ++i) {
@@ -191,23 +189,23 @@ class DenseProgram : public Program {
     return sliced_launch(kernel(stem), {(threads + p_.block - 1) / p_.block}, {p_.block}, p_.slice);
   }
   Launch launch_walk(const Walk& walk) {
-    Launch launch = launch_threads(walk.along_rows ? "row_walk" : "col_walk", walk.along_rows ? p_.rows : p_.columns);
-    launch.argument(a_).argument(vectors_[walk.from]).argument(vectors_[walk.to]);
-    launch.argument(p_.ld).argument(p_.rows).argument(p_.columns).argument(u32{clears_outputs()});
-    (walk.along_rows ? launched_rows_ : launched_columns_) = launch.blocks() * p_.block;
-    return launch;
+    Launch call = launch_threads(walk.along_rows ? "row_walk" : "col_walk", walk.along_rows ? p_.rows : p_.columns);
+    call.argument(a_).argument(vectors_[walk.from]).argument(vectors_[walk.to]);
+    call.argument(p_.ld).argument(p_.rows).argument(p_.columns).argument(u32{clears_outputs()});
+    (walk.along_rows ? launched_rows_ : launched_columns_) = call.blocks() * p_.block;
+    return call;
   }
   Launch launch_gesummv() {
-    Launch launch = launch_threads("gesummv", p_.rows);
-    launch.argument(a_).argument(b_).argument(vectors_[0]).argument(vectors_[1]).argument(vectors_[2]);
-    launch.argument(p_.ld).argument(p_.rows).argument(p_.columns);
+    Launch call = launch_threads("gesummv", p_.rows);
+    call.argument(a_).argument(b_).argument(vectors_[0]).argument(vectors_[1]).argument(vectors_[2]);
+    call.argument(p_.ld).argument(p_.rows).argument(p_.columns);
     if (p_.element == Element::kF32) {
-      launch.argument(static_cast<float>(kAlpha)).argument(static_cast<float>(kBeta));
+      call.argument(static_cast<float>(kAlpha)).argument(static_cast<float>(kBeta));
     } else {
-      launch.argument(kAlpha).argument(kBeta);
+      call.argument(kAlpha).argument(kBeta);
     }
-    launched_rows_ = launch.blocks() * p_.block;
-    return launch;
+    launched_rows_ = call.blocks() * p_.block;
+    return call;
   }
 
   /// What the sum of matrix row i (or column j) with a vector adds to its output.
@@ -279,7 +277,6 @@ class DenseProgram : public Program {
   Params p_;
   Buffer<u8> a_, b_;
   std::vector<Buffer<u8>> vectors_;
-  u64 launched_ = 0;
   u64 launched_rows_ = 0, launched_columns_ = 0;
 };
 

@@ -38,6 +38,7 @@ class BreadthFirst final : public Program {
     }
 
    protected:
+    u64 least_iters() const override { return 0; }
     std::string_view iters_doc() const override { return "levels to run at most; 0: until no vertex is left"; }
   };
 

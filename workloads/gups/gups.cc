@@ -39,7 +39,7 @@ constexpr u64 stream_at(u64 position) {
 
 enum class Update : u8 { kPlain, kAtomic64, kAtomic32x2 };
 
-class Gups final : public Program {
+class Gups final : public LaunchSequence {
  public:
   struct Params : WorkloadParams {
     u32 table_log2 = 21;
@@ -87,27 +87,27 @@ class Gups final : public Program {
     starts_ = Buffer<u64>(memory, "starts", u64{p_.blocks} * p_.threads);
   }
 
-  void initialise(GuestMemory& memory) override {
+  void fill(GuestMemory& memory) override {
     const auto table = table_.write(memory);
     for (u64 i = 0; i < words_; ++i) table[i] = i;
-    launched_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory& memory) override {
-    if (launched_ == p_.iters) return std::nullopt;
+  u64 launches() const override { return p_.iters; }
+
+  Launch launch(GuestMemory& memory, u64 number) override {
     // Each repetition goes on where the previous one left the stream; the seed says where the first one starts.
-    u64 r = first_of(launched_++);
+    u64 r = first_of(number);
     const u64 step = stream_at(p_.updates);
     for (u64& start : starts_.write(memory)) {
       start = r;
       r = multiply(r, step);
     }
     static constexpr std::string_view kKernels[] = {"gups_plain", "gups_atomic64", "gups_atomic32x2"};
-    Launch launch =
+    Launch stretch =
         sliced_launch(std::string(kKernels[static_cast<u32>(p_.update)]), {p_.blocks}, {p_.threads}, p_.slice);
-    launch.argument(table_).argument(starts_).argument(words_ - 1).argument(p_.updates);
-    launched_threads_ = launch.blocks() * p_.threads;
-    return launch;
+    stretch.argument(table_).argument(starts_).argument(words_ - 1).argument(p_.updates);
+    launched_threads_ = stretch.blocks() * p_.threads;
+    return stretch;
   }
 
   /// Xor is its own inverse: the same updates again give back the first contents.
@@ -132,15 +132,14 @@ class Gups final : public Program {
 
  private:
   /// Thread t starts t x updates further on, so that a repetition is one stretch of the stream.
-  u64 first_of(u32 repetition) const {
+  u64 first_of(u64 repetition) const {
     const u64 origin = stream_at(Rng(p_.seed, "gups.origin").next());
-    return multiply(origin, stream_at(u64{repetition} * p_.blocks * p_.threads * p_.updates));
+    return multiply(origin, stream_at(repetition * p_.blocks * p_.threads * p_.updates));
   }
 
   Params p_;
   u64 words_;
   Buffer<u64> table_, starts_;
-  u32 launched_ = 0;
   u64 launched_threads_ = 0;
 };
 

@@ -17,7 +17,7 @@ constexpr u32 padded(u32 value, u32 tile) {
   return (value + tile - 1) / tile * tile;
 }
 
-class MatrixMultiply final : public Program {
+class MatrixMultiply final : public LaunchSequence {
  public:
   struct Params : WorkloadParams {
     u32 m = 256, n = 264, k = 128;
@@ -57,8 +57,8 @@ class MatrixMultiply final : public Program {
     c_ = Buffer<float>(memory, "C", u64{m_} * n_);
   }
 
-  void initialise(GuestMemory& memory) override {
-    const auto fill = [&](const Buffer<float>& buffer, std::string_view stream, u32 used, u32 ld) {
+  void fill(GuestMemory& memory) override {
+    const auto draw = [&](const Buffer<float>& buffer, std::string_view stream, u32 used, u32 ld) {
       Rng rng(p_.seed, stream);
       const auto values = buffer.write(memory);
       for (u64 i = 0; i < values.size(); ++i) {
@@ -66,25 +66,24 @@ class MatrixMultiply final : public Program {
         values[i] = inside ? static_cast<float>(rng.unit()) : 0.0f;
       }
     };
-    fill(a_, "mm.a", p_.m, m_);
-    fill(b_, "mm.b", p_.n, n_);
+    draw(a_, "mm.a", p_.m, m_);
+    draw(b_, "mm.b", p_.n, n_);
     for (float& value : c_.write(memory)) value = 0;
-    launched_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory&) override {
-    if (launched_ == p_.iters) return std::nullopt;
-    ++launched_;
-    Launch launch =
+  u64 launches() const override { return p_.iters; }
+
+  Launch launch(GuestMemory&, u64) override {
+    Launch product =
         sliced_launch("sgemm_nt", {m_ / kTileRows, n_ / kTileColumns}, {kTileColumns, kTileDepth}, p_.slice);
-    launch.argument(a_).argument(m_).argument(b_).argument(n_).argument(c_).argument(m_);
-    launch.argument(k_).argument(1.0f).argument(0.0f);
-    launched_blocks_ = launch.blocks();
-    return launch;
+    product.argument(a_).argument(m_).argument(b_).argument(n_).argument(c_).argument(m_);
+    product.argument(k_).argument(1.0f).argument(0.0f);
+    launched_blocks_ = product.blocks();
+    return product;
   }
 
   CheckResult check(const GuestMemory& memory) const override {
-    RelativeCheck product("C", 1e-4);
+    RelativeCheck comparison("C", 1e-4);
     const auto a = a_.read(memory), b = b_.read(memory), c = c_.read(memory);
     std::vector<double> column(p_.m);
     for (u64 n = 0; n < p_.n; ++n) {
@@ -97,17 +96,16 @@ class MatrixMultiply final : public Program {
         for (u64 m = 0; m < p_.m; ++m) column[m] += factor * a_column[m];
       }
       for (u64 m = 0; m < p_.m; ++m) {
-        if (first_block + m / kTileRows < launched_blocks_) product.compare(m + n * m_, c[m + n * m_], column[m]);
+        if (first_block + m / kTileRows < launched_blocks_) comparison.compare(m + n * m_, c[m + n * m_], column[m]);
       }
     }
-    return product.result();
+    return comparison.result();
   }
 
  private:
   Params p_;
   u32 m_, n_, k_;  // padded to whole tiles
   Buffer<float> a_, b_, c_;
-  u32 launched_ = 0;
   u64 launched_blocks_ = 0;
 };
 
