@@ -72,10 +72,10 @@ const GuestMemory::Allocation* GuestMemory::nearest(VirtAddr va) const {
   return above == allocations_.begin() ? nullptr : &*std::prev(above);
 }
 
-const GuestMemory::Allocation* GuestMemory::named(std::string_view name) const {
-  const auto found = std::find_if(allocations_.begin(), allocations_.end(),
-                                  [&](const Allocation& allocation) { return allocation.name == name; });
-  return found == allocations_.end() ? nullptr : &*found;
+const GuestMemory::Allocation& GuestMemory::symbol(std::string_view name) const {
+  for (const Allocation& symbol : symbols_)
+    if (symbol.name == name) return symbol;
+  input_error("no module defines a variable \"{}\"; check the name in the PTX text", name);
 }
 
 u64 GuestMemory::footprint_bytes() const {

@@ -115,10 +115,9 @@ Launch sliced_launch(std::string kernel, Dim3 grid, Dim3 block, Fraction slice) 
 }
 
 void write_module_variable(GuestMemory& memory, std::string_view name, std::span<const std::byte> bytes) {
-  const GuestMemory::Allocation* variable = memory.named(name);
-  SIM_CHECK(variable && bytes.size() <= variable->bytes, "the module has no variable {} of {} bytes", name,
-            bytes.size());
-  std::memcpy(memory.write(variable->first, bytes.size()).data(), bytes.data(), bytes.size());
+  const GuestMemory::Allocation& variable = memory.symbol(name);
+  SIM_CHECK(bytes.size() <= variable.bytes, "{} bytes do not fit the variable {}", bytes.size(), name);
+  std::memcpy(memory.write(variable.first, bytes.size()).data(), bytes.data(), bytes.size());
 }
 
 }  // namespace terrace
