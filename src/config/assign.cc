@@ -232,15 +232,19 @@ Given split_assignment(std::string_view text, std::string_view option) {
           .origin = {std::string(option), 0}};
 }
 
-void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under) {
-  std::vector<std::string> seen;
+std::vector<Given> split_assignments(std::string_view list, std::string_view option) {
+  std::vector<Given> all;
   for (const std::string_view part : split_at_commas(list)) {
-    const Given given = split_assignment(part, option);
-    if (std::find(seen.begin(), seen.end(), given.path) != seen.end())
+    Given given = split_assignment(part, option);
+    if (std::any_of(all.begin(), all.end(), [&](const Given& seen) { return seen.path == given.path; }))
       input_error("{}: \"{}\" gives {} twice; give it once", option, list, given.path);
-    assign(target, given, shown_under);
-    seen.push_back(given.path);
+    all.push_back(std::move(given));
   }
+  return all;
+}
+
+void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under) {
+  for (const Given& given : split_assignments(list, option)) assign(target, given, shown_under);
 }
 
 }  // namespace terrace
