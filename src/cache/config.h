@@ -45,7 +45,8 @@ struct L2Config {
     v("miss_entries", miss_entries, in(1, 4096), "lines on their way from memory, per slice");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for one line");
     v("reply_entries", reply_entries, in(1, 4096), "replies that may wait in a slice");
-    v("write_back_entries", write_back_entries, in(1, 4096), "dirty lines that wait to leave a slice before it takes no more misses");
+    v("write_back_entries", write_back_entries, in(1, 4096),
+      "dirty lines that wait to leave a slice before it takes no more misses");
     v("index", index, {"low_bits", "folded"}, "how a line chooses its set: low bits, or all bits folded together");
   }
 };

@@ -126,7 +126,8 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     misses_.join(line, ref);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     ++stats.lookups[access.tenant];
-    event(now, "line {:#x} of SM {} {}", line * line_bytes_, index(access.sm), outlook == Join::kFirst ? "misses" : "joins a miss");
+    event(now, "line {:#x} of SM {} {}", line * line_bytes_, index(access.sm),
+          outlook == Join::kFirst ? "misses" : "joins a miss");
     return true;
   }
   hits_.push({ref, now + config_.hit_cycles});

@@ -43,6 +43,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_option("--until", line.config.until, "completed, cycles:N or instructions:N")->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles that statistics leave out")->type_name("N");
+  app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone, for slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
   app.add_option("--timeline", line.run.timeline, "write statistics over time to FILE, as CSV")->type_name("FILE");
@@ -186,6 +187,18 @@ Layers layers_of(const ConfigOptions& options) {
   for (const auto& [key, value] : shorts)
     if (!value->empty())
       layers.options.push_back({fmt::format("run.{}", key), Tree(*value), true, {fmt::format("--{}", key), 0}});
+  return layers;
+}
+
+Layers layers_of(const CommandLine& line) {
+  Layers layers = layers_of(line.config);
+  const auto give = [&](const char* option, const char* key, Tree value, bool text) {
+    layers.options.push_back({key, std::move(value), text, {option, 0}});
+  };
+  if (!line.run.tenants.empty())
+    give("--tenant", "run.tenants", Tree(fmt::format("{}", fmt::join(line.run.tenants, " "))), true);
+  if (!line.run.size.empty()) give("--size", "run.size", Tree(line.run.size), true);
+  if (!line.run.sms.empty()) give("--sms", "run.sms", Tree(fmt::format("[{}]", line.run.sms)), true);
   return layers;
 }
 

@@ -20,7 +20,7 @@ struct ConfigOptions {
 struct RunOptions {
   std::vector<std::string> tenants;
   std::string size, sms;
-  bool alone = false, quiet = false;
+  bool alone = false, check = false, quiet = false;
   std::string json, timeline, log;
 };
 
@@ -38,5 +38,7 @@ CommandLine parse_command_line(int argc, const char* const* argv);
 
 /// The files and options in the order in which they apply.
 Layers layers_of(const ConfigOptions& options);
+/// The same for `run`: tenants, size and SMs are keys of the configuration too.
+Layers layers_of(const CommandLine& line);
 
 }  // namespace terrace

@@ -16,8 +16,8 @@ namespace terrace {
 
 const std::vector<SubCommand>& sub_commands() {
   static const std::vector<SubCommand> kCommands = {
-      {"run", "simulates tenants on a machine", "terrace run --gpu dws_30sm --design dws --tenant gups --tenant mm",
-       nullptr},
+      {"run", "simulates tenants on a machine", "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm",
+       run_command},
       {"exec", "runs a program without timing and checks its result", "terrace exec gups --size tiny --check", nullptr},
       {"list", "shows machines, designs, policies and configuration keys", "terrace list policies", list_command},
       {"explain", "tells what a key means, its value and where the value came from",

@@ -40,7 +40,8 @@ class Unit {
   /// One line of the log; costs a branch when nobody looks.
   template <class... Args>
   void event(Cycle now, fmt::format_string<Args...> format, Args&&... args) {
-    if (log_ == nullptr) [[likely]] return;
+    if (log_ == nullptr) [[likely]]
+      return;
     if (now < log_->from || now >= log_->to) return;
     log_->text += fmt::format("{:>10}  ", now) + fmt::format(format, std::forward<Args>(args)...) + '\n';
   }

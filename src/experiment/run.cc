@@ -6,17 +6,18 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
 #include "config/field_list.h"
 #include "engine/check.h"
-#include "experiment/until.h"
 #include "frontend/ptx/machine.h"
 #include "frontend/ptx/parser.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
 #include "gpu/gpu.h"
+#include "gpu/until.h"
 #include "text/table.h"
 #include "version.h"
 
@@ -46,11 +47,13 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   if (counts.empty()) {
     for (u32 i = 0; i < tenants; ++i) counts.push_back(config.sm.count / tenants + (i < config.sm.count % tenants));
   }
-  if (counts.size() != tenants) input_error("run.sms: has {} numbers for {} tenants; give one for each", counts.size(), tenants);
+  if (counts.size() != tenants)
+    input_error("run.sms: has {} numbers for {} tenants; give one for each", counts.size(), tenants);
   u64 total = 0;
   for (const u64 count : counts) total += count;
   if (total > config.sm.count || std::find(counts.begin(), counts.end(), 0u) != counts.end()) {
-    input_error("run.sms: {} tenants cannot have {} SMs of {}; give each at least one", tenants, total, config.sm.count);
+    input_error("run.sms: {} tenants cannot have {} SMs of {}; give each at least one", tenants, total,
+                config.sm.count);
   }
   std::vector<std::vector<u32>> shares(tenants);
   u32 next = 0;
@@ -60,6 +63,13 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   return shares;
 }
 
+ProgramInstance program_of(const std::string& text, const RunConfig& run) {
+  if (text.ends_with(".toml")) return load_user_program(text);
+  WorkloadRequest request = parse_workload(text, parse_input_size(run.size), "run.tenants");
+  request.seed = run.seed;
+  return make_workload(request);
+}
+
 std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const std::vector<std::string> names = words_of(config.run.tenants);
   if (names.empty()) input_error("run.tenants: nobody runs; name a workload (--tenant gups)");
@@ -67,11 +77,12 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const auto shares = share_sms(config, static_cast<u32>(names.size()));
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
-    Tenant tenant{names[i], names[i].substr(0, names[i].find(':')),
-                  load_program(names[i], parse_input_size(config.run.size), config.run.seed), nullptr, nullptr, shares[i]};
+    Tenant tenant{names[i], names[i].substr(0, names[i].find(':')), program_of(names[i], config.run), nullptr, nullptr,
+                  shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize::k4K);
-    tenant.machine = std::make_unique<ptx::Machine>(ptx::parse(tenant.instance.code.ptx, tenant.instance.code.file),
-                                                    *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
+    tenant.machine =
+        std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),
+                                       *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
     tenant.instance.program->allocate(*tenant.memory);
     tenants.push_back(std::move(tenant));
   }
@@ -86,7 +97,8 @@ Gpu::Limits limits_of(const RunConfig& run) {
   const std::optional<Until> until = parse_until(run.until);
   SIM_CHECK(until.has_value(), "run.until was validated");
   if (until->kind == Until::Kind::kCycles) limits.cycles = until->count;
-  if (until->kind == Until::Kind::kInstructions) limits.thread_instructions = std::min(limits.thread_instructions, until->count);
+  if (until->kind == Until::Kind::kInstructions)
+    limits.thread_instructions = std::min(limits.thread_instructions, until->count);
   return limits;
 }
 
@@ -103,7 +115,8 @@ struct Rate {
 };
 Rate rate_of(const TenantProgress& progress, Cycle now) {
   if (progress.completed_runs == 0) return {now, progress.warp_instructions, progress.thread_instructions, true};
-  return {progress.last_completion, progress.completed_warp_instructions, progress.completed_thread_instructions, false};
+  return {progress.last_completion, progress.completed_warp_instructions, progress.completed_thread_instructions,
+          false};
 }
 
 Tree describe_tenant(const Tenant& tenant, const TenantProgress& progress, const Rate& rate) {
@@ -136,10 +149,18 @@ RunResult simulate(const RunRequest& request) {
   std::vector<Tenant> tenants = make_tenants(config);
   std::vector<TenantSetup> setups;
   for (Tenant& tenant : tenants) {
-    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms});
+    setups.push_back(
+        {tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms});
   }
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);
+
+  // Checked when a tenant first completes: after that it may be in the middle of another execution.
+  std::vector<std::optional<CheckResult>> checks(tenants.size());
+  gpu.on_completion = [&](TenantId id) {
+    std::optional<CheckResult>& check = checks[index(id)];
+    if (request.check && !check) check = tenants[index(id)].instance.program->check(*tenants[index(id)].memory);
+  };
 
   const Gpu::Limits limits = limits_of(config.run);
   const auto all_issued = [&](const Gpu& running) {
@@ -163,30 +184,26 @@ RunResult simulate(const RunRequest& request) {
   Tree::List tenant_trees, kernel_trees;
   TextTable table{{"tenant", "SMs", "cycles", "warp inst", "thread inst", "IPC", "warp IPC", "runs", ""}, {}, {}};
   table.right = {false, true, true, true, true, true, true, true};
-  bool everyone_completed = true;
   for (u32 i = 0; i < tenants.size(); ++i) {
     const TenantProgress progress = gpu.progress(TenantId(i));
     const Rate rate = rate_of(progress, gpu.now());
     warp_instructions += progress.warp_instructions;
     thread_instructions += progress.thread_instructions;
     total_ipc += rate.ipc();
-    everyone_completed &= progress.completed_runs > 0;
     Tree tree = describe_tenant(tenants[i], progress, rate);
     std::string note = !progress.fault.empty() ? progress.fault : rate.capped ? "capped" : "";
-    if (request.check && progress.completed_runs > 0) {
-      // A tenant that was relaunched is in the middle of another execution: only a completed one can be judged.
-      const CheckResult check = tenants[i].instance.program->check(*tenants[i].memory);
-      result.checks_passed &= check.passed;
-      note = fmt::format("{}: {}", check.passed ? "passed" : "FAILED", check.message);
-      tree["check"] = Tree{{"passed", check.passed}, {"message", check.message}};
+    if (checks[i]) {
+      result.checks_passed &= checks[i]->passed;
+      note = fmt::format("{}: {}", checks[i]->passed ? "passed" : "FAILED", checks[i]->message);
+      tree["check"] = Tree{{"passed", checks[i]->passed}, {"message", checks[i]->message}};
     } else if (request.check) {
       result.checks_passed = false;
       note += note.empty() ? "not completed" : "; not completed";
     }
     table.rows.push_back({tenants[i].text, fmt::format("{}", tenants[i].sms.size()), fmt::format("{}", rate.cycles),
-                          fmt::format("{}", progress.warp_instructions), fmt::format("{}", progress.thread_instructions),
-                          fmt::format("{:.2f}", rate.ipc()), fmt::format("{:.3f}", rate.warp_ipc()),
-                          fmt::format("{}", progress.completed_runs), note});
+                          fmt::format("{}", progress.warp_instructions),
+                          fmt::format("{}", progress.thread_instructions), fmt::format("{:.2f}", rate.ipc()),
+                          fmt::format("{:.3f}", rate.warp_ipc()), fmt::format("{}", progress.completed_runs), note});
     tenant_trees.push_back(std::move(tree));
   }
   for (const KernelRecord& kernel : gpu.kernels()) {
@@ -202,7 +219,7 @@ RunResult simulate(const RunRequest& request) {
   const std::string digest = gpu.stats().digest();
   result.json = {{"schema", "terrace.run/1"},
                  {"version", Tree{{"terrace", version()}, {"revision", revision()}, {"compiler", compiler()}}},
-                 {"config", config_tree(config)},
+                 {"config", parse_toml(resolved_toml(config), "the resolved configuration")},
                  {"run", Tree{{"cycles", gpu.now()},
                               {"warp_instructions", warp_instructions},
                               {"thread_instructions", thread_instructions},
@@ -216,10 +233,11 @@ RunResult simulate(const RunRequest& request) {
                  {"metrics", Tree{{"total_ipc", total_ipc}}},
                  {"stats", gpu.stats().json()}};
   result.text = table.plain() +
-                fmt::format("\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, {:.3f} M cycles/s; "
-                            "peak memory {} MB\ndigest {}\n",
-                            gpu.now(), config.name, total_ipc, seconds, static_cast<double>(warp_instructions) / seconds / 1e6,
-                            static_cast<double>(gpu.now()) / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+                fmt::format(
+                    "\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, {:.3f} M cycles/s; "
+                    "peak memory {} MB\ndigest {}\n",
+                    gpu.now(), config.name, total_ipc, seconds, static_cast<double>(warp_instructions) / seconds / 1e6,
+                    static_cast<double>(gpu.now()) / seconds / 1e6, peak_rss_bytes() >> 20, digest);
   return result;
 }
 

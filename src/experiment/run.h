@@ -1,5 +1,5 @@
-// One simulation from its configuration to its result: makes the tenants' programs, builds the GPU, runs it, and says what happened.
-// SPDX-License-Identifier: MIT
+// One simulation from its configuration to its result: makes the tenants' programs, builds the GPU, runs it, and says
+// what happened. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@ namespace terrace {
 struct RunRequest {
   GpuConfig config;
   bool check = false;  // also check every tenant's results
-  /// Called now and then: part done (negative when nobody knows), cycles, warp instructions. It may throw to end the run.
+  /// Called now and then: part done (negative when nobody knows), cycles, warp instructions. It may throw to end the
+  /// run.
   std::function<void(double, Cycle, u64)> progress;
   Scheduler::Options options;
   std::string log;  // UNIT@FROM:TO, or empty

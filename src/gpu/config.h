@@ -9,6 +9,7 @@
 #include "config/fields.h"
 #include "config/validation.h"
 #include "dram/dram_config.h"
+#include "gpu/until.h"
 #include "noc/crossbar.h"
 #include "sm/config.h"
 
@@ -37,6 +38,9 @@ struct RunConfig {
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
       "cycles without an instruction that end the run as a livelock");
     v("relaunch", relaunch, "a tenant that completes starts again while others have not");
+  }
+  void validate(Validation& v) const {
+    v.require(parse_until(until).has_value(), "until", "is none of \"completed\", \"cycles:N\" and \"instructions:N\"");
   }
 };
 

@@ -54,12 +54,12 @@ void Gpu::build(const std::vector<std::vector<u32>>& sms_of_tenant) {
     streams_[index(tenant)]->perform_atomic(AtomicRef{atomic}, lanes);
   };
   for (u32 i = 0; i < channels; ++i) {
-    channels_.push_back(std::make_unique<Channel>(
-        config_.dram, DramChannelSetup{.index = i,
-                                       .core_mhz = config_.core_mhz,
-                                       .line_bytes = config_.line_bytes,
-                                       .tenants = static_cast<u32>(tenants_.size()),
-                                       .seed = config_.run.seed}));
+    channels_.push_back(
+        std::make_unique<Channel>(config_.dram, DramChannelSetup{.index = i,
+                                                                 .core_mhz = config_.core_mhz,
+                                                                 .line_bytes = config_.line_bytes,
+                                                                 .tenants = static_cast<u32>(tenants_.size()),
+                                                                 .seed = config_.run.seed}));
   }
   std::vector<UnitId> channel_units;
   for (u32 i = 0; i < channels; ++i) channel_units.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
@@ -243,7 +243,8 @@ void Gpu::settle() {
 }
 
 bool Gpu::quiet() const {
-  return accesses_.live() == 0 && std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel->idle(); });
+  return accesses_.live() == 0 &&
+         std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel->idle(); });
 }
 
 void Gpu::log(const std::string& spec) {
@@ -262,8 +263,8 @@ void Gpu::log(const std::string& spec) {
     log_.to = number(spec.substr(colon + 1));
     return scheduler_.unit(UnitId(id)).log_to(&log_);
   }
-  input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, l2.0 to l2.{} and dram.0 to dram.{}", name,
-              sms_.size() - 1, slices_.size() - 1, channels_.size() - 1);
+  input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, l2.0 to l2.{} and dram.0 to dram.{}",
+              name, sms_.size() - 1, slices_.size() - 1, channels_.size() - 1);
 }
 
 void Gpu::deadlock(const std::string& why) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/until.h"
+#include "gpu/until.h"
 
 #include "config/field_text.h"
 
