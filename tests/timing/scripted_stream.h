@@ -1,5 +1,5 @@
-// An instruction stream that follows a script: every warp runs the same operations, some times over, with addresses from a
-// function. It stands in for a program wherever a test must know exactly which instructions run.
+// An instruction stream that follows a script: every warp runs the same operations, some times over, with addresses
+// from a function. It stands in for a program wherever a test must know exactly which instructions run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -85,9 +85,11 @@ class ScriptedStream final : public InstStream {
     effect.space = op.inst.space;
     effect.bytes = op.inst.lane_bytes;
     if (op.address) {
-      for (u32 lane = 0; lane < width_; ++lane) effect.address[lane] = op.address({block.number, number, state.round}, lane);
+      for (u32 lane = 0; lane < width_; ++lane)
+        effect.address[lane] = op.address({block.number, number, state.round}, lane);
     }
-    if (effect.action == MemoryAction::kAtomic || effect.action == MemoryAction::kReduction) effect.atomic = AtomicRef{0};
+    if (effect.action == MemoryAction::kAtomic || effect.action == MemoryAction::kReduction)
+      effect.atomic = AtomicRef{0};
     if (++state.op == script_.size()) {
       state.op = 0;
       ++state.round;
@@ -98,6 +100,7 @@ class ScriptedStream final : public InstStream {
   const Fault& fault() const override { return fault_; }
 
   u64 ended = 0, atomic_lanes = 0;
+  bool never_completes_barriers = false;
 
  private:
   struct State {
@@ -110,7 +113,7 @@ class ScriptedStream final : public InstStream {
   };
   void arrive(Block& block, Effect& effect) {
     effect.status = WarpStatus::kAtBarrier;
-    if (++block.arrived < block.warps.size()) return;
+    if (++block.arrived < block.warps.size() || never_completes_barriers) return;
     block.arrived = 0;
     effect.released_warps = block.warps.size() == 64 ? ~u64{0} : (u64{1} << block.warps.size()) - 1;
   }
