@@ -20,3 +20,5 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+# MPFR is the reference that the arithmetic of PTX is held to.
+target_link_libraries(unit PRIVATE mpfr gmp)
