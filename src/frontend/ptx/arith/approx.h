@@ -163,7 +163,7 @@ inline float tanh_approx(float x) {
   const double wide = double{x};
   const double bounded = wide < -20 ? -20 : (wide > 20 ? 20 : wide);  // 1 - tanh(20) is below half an ulp of 1
   const double z = bounded * bounded;
-  const double near_zero = __builtin_fma(__builtin_fma(2.0 / 15, z, -1.0 / 3) * z, bounded, bounded);
+  const double near_zero = bounded * __builtin_fma(__builtin_fma(2.0 / 15, z, -1.0 / 3), z, 1.0);
   const double e = detail::exp2_double(x == x ? bounded * (2 / detail::kLn2) : 0.0);
   const double value = z < 0x1p-12 ? near_zero : (e - 1) / (e + 1);
   return x == x ? static_cast<float>(value) : kNan<float>;
