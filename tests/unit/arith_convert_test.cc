@@ -148,7 +148,7 @@ void check_float_to_float() {
   const auto check = [&](u64 bits) {
     const reference::Number x(kFrom, Ftz && kFrom.width == 32 ? kFrom.flushed(bits) : bits);
     const u64 expected = kFrom.nan(bits)
-                             ? expected_nan(kFrom, kTo, bits)
+                             ? expected_nan(kFrom, kTo, Ftz && kFrom.width == 32 ? kFrom.default_nan : bits)
                              : reference::rounded(kTo, reference::kRoundings[index(R)], Ftz && kTo.width == 32,
                                                   [&](mpfr_ptr r, mpfr_rnd_t mode) { return mpfr_set(r, x, mode); });
     wrong.check(bits_of(float_to_float<To, R, Ftz>(value<From>(bits))), expected, bits);

@@ -46,7 +46,7 @@ void check_arithmetic() {
         expected([](mpfr_ptr r, P p, P q, P s, mpfr_rnd_t m) { return mpfr_fma(r, p, q, s, m); }, {a, b, c}, {b, c, a}),
         a, b, c);
     divs.check(bits_of(div<R, Ftz>(x, y)),
-               expected([](mpfr_ptr r, P p, P q, P, mpfr_rnd_t m) { return mpfr_div(r, p, q, m); }, {a, b}, {b, a}), a,
+               expected([](mpfr_ptr r, P p, P q, P, mpfr_rnd_t m) { return mpfr_div(r, p, q, m); }, {a, b}, {a, b}), a,
                b);
     rcps.check(bits_of(rcp<R, Ftz>(x)),
                expected([](mpfr_ptr r, P p, P, P, mpfr_rnd_t m) { return mpfr_ui_div(r, 1, p, m); }, {a}, {a}), a);

@@ -126,12 +126,18 @@ inline To converted_nan(From x) {
 
 }  // namespace detail
 
+/// .ftz on the operand of a conversion: it also makes a NaN canonical, as on an H200.
+template <class F>
+inline F canonical_flush(F x) {
+  return is_nan(x) ? kNan<F> : flush(x);
+}
+
 /// Between float formats. Widening is exact and R then means nothing. NaNs as an H200 does: from and to f64 they are
 /// passed on, from bf16 to f32 unchanged, otherwise the canonical NaN of the result.
 template <class To, Round R, bool Ftz = false, class From>
 inline To float_to_float(From x) {
   if constexpr (Ftz && !std::same_as<From, double>)
-    return flush(float_to_float<To, R>(flush(x)));
+    return flush(float_to_float<To, R>(canonical_flush(x)));
   else if constexpr (std::same_as<To, From>)
     return x;
   else if constexpr (std::same_as<To, double>)

@@ -167,7 +167,7 @@ inline F div(F a, F b) {
   else if constexpr (Ftz)
     return detail::flush_product(canonical(a / b), (a * 0x1p24f) / b);
   else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b) || a == 0 || b == 0)
-    return or_nan(a / b, b, a);
+    return or_nan(a / b, a, b);
   else
     return soft::quotient<R>(soft::unpack(a), soft::unpack(b));
 }
@@ -312,9 +312,10 @@ inline bool testp(F a) {
     case TestProperty::kNotANumber:
       return magnitude > Format<F>::kInf;
     case TestProperty::kNormal:
-      return (magnitude >= kMinNormal) & (magnitude < Format<F>::kInf);
+      return ((magnitude >= kMinNormal) & (magnitude < Format<F>::kInf)) |
+             (magnitude == 0);  // the ISA counts zeros as normal
     case TestProperty::kSubnormal:
-      return magnitude < kMinNormal;  // the ISA counts zero as subnormal
+      return (magnitude < kMinNormal) & (magnitude != 0);
   }
   return false;
 }
