@@ -136,17 +136,21 @@ inline F canonical_flush(F x) {
 /// passed on, from bf16 to f32 unchanged, otherwise the canonical NaN of the result.
 template <class To, Round R, bool Ftz = false, class From>
 inline To float_to_float(From x) {
-  if constexpr (Ftz && !std::same_as<From, double>)
-    return flush(float_to_float<To, R>(canonical_flush(x)));
+  // .ftz concerns f32 operands and results only.
+  if constexpr (Ftz && std::same_as<From, float>)
+    return float_to_float<To, R>(canonical_flush(x));
+  else if constexpr (Ftz && NarrowFloat<From> && std::same_as<To, float>)
+    return canonical_flush(float_to_float<To, R>(x));
   else if constexpr (std::same_as<To, From>)
     return x;
   else if constexpr (std::same_as<To, double>)
     return is_nan(x) ? detail::converted_nan<double>(x) : widen(x);
   else if constexpr (std::same_as<From, double>) {
-    if constexpr (R == Round::kNearestEven && std::same_as<To, float> && !Ftz)
+    constexpr bool kFlush = Ftz && std::same_as<To, float>;
+    if constexpr (R == Round::kNearestEven && std::same_as<To, float> && !kFlush)
       return x == x ? static_cast<float>(x) : detail::converted_nan<float>(x);
     else
-      return is_nan(x) ? detail::converted_nan<To>(x) : narrow<To, R, Ftz>(x);
+      return is_nan(x) ? detail::converted_nan<To>(x) : narrow<To, R, kFlush>(x);
   } else if constexpr (std::same_as<From, BF16> && std::same_as<To, float>)
     return widen_to_float(x);
   else if constexpr (std::same_as<To, float>)
