@@ -20,3 +20,7 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+
+# Micro-benchmarks; linked like the program, since their speed is what they are about.
+terrace_program(bench_exec bench/exec.cc)
+target_link_libraries(bench_exec PRIVATE benchmark::benchmark)
