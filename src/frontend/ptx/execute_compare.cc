@@ -10,7 +10,7 @@ namespace terrace::ptx {
 namespace {
 
 // Inst::mode: how the comparison is combined with a predicate, and for `set` what true looks like.
-constexpr u8 kCombine = 3, kCombineAnd = 1, kCombineOr = 2, kCombineXor = 3, kTrueIsOne = 4;
+constexpr u8 kCombine = 3, kCombineAnd = 1, kCombineOr = 2, kTrueIsOne = 4;  // 3 is xor
 
 u64 combine(const Execution& x, const Inst& i, u64 holds) {
   if ((i.mode & kCombine) == 0) return holds;
