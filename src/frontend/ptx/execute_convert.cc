@@ -31,11 +31,11 @@ template <class D, class S, class F>
 void convert(Execution& x, const Inst& i, F&& f) {
   Word space[64];
   const auto* a = source_row<S>(x, i, space);
-  const auto value = [=](u32 lane) -> D { return f(from_raw<S>(a[lane])); };
+  const auto value = [=](Lane lane) -> D { return f(from_raw<S>(a[lane])); };
   if constexpr (std::is_integral_v<D> && sizeof(D) < 8) {
     // Sign or zero extension to the register, whatever its width.
-    if (i.flags & kResultInWide) return x.write<u64>(i.d, [=](u32 lane) { return static_cast<u64>(value(lane)); });
-    return x.write<u32>(i.d, [=](u32 lane) { return static_cast<u32>(value(lane)); });
+    if (i.flags & kResultInWide) return x.write<u64>(i.d, [=](Lane lane) { return static_cast<u64>(value(lane)); });
+    return x.write<u32>(i.d, [=](Lane lane) { return static_cast<u32>(value(lane)); });
   } else {
     x.write<D>(i.d, value);
   }
