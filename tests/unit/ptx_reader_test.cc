@@ -148,7 +148,8 @@ TEST(PtxReader, AnUnknownInstructionIsRefusedByName) {
 }
 
 TEST(PtxReader, ATextureFetchIsRefusedWithARemedy) {
-  EXPECT_EQ(refusal_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];").substr(0, 12), "test.ptx:11:");
+  EXPECT_EQ(refusal_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex, {%r1}];"),
+            "test.ptx:11: tex.1d.v4.f32.s32: textures are not supported; read plain global memory instead");
 }
 
 TEST(PtxReader, AsynchronousCopiesAreRefusedWithARemedy) {
@@ -161,6 +162,12 @@ TEST(PtxReader, TensorInstructionsAreRefusedWithARemedy) {
   EXPECT_EQ(refusal_of("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];"),
             "test.ptx:11: ldmatrix.sync.aligned.m8n8.x1.shared.b16: tensor instructions are not supported; load with "
             "ld.shared instead");
+}
+
+TEST(PtxReader, VideoInstructionsAreRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("vabsdiff4.u32.u32.u32 %r1, %r2, %r3, %r4;"),
+            "test.ptx:11: vabsdiff4.u32.u32.u32: video instructions are not supported; use plain integer instructions "
+            "instead");
 }
 
 TEST(PtxReader, AModifierNobodyUnderstandsIsRefused) {
