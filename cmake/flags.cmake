@@ -4,7 +4,8 @@
 add_library(terrace_flags INTERFACE)
 target_include_directories(terrace_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(terrace_flags INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off -fno-math-errno
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
+  -fno-trapping-math -fno-math-errno -fno-math-errno
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(terrace_flags INTERFACE -march=x86-64-v3)

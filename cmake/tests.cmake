@@ -19,7 +19,12 @@ function(terrace_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300)
 endfunction()
 
-terrace_tests(unit unit contract)
+terrace_tests(unit unit contract timing)
+# MPFR is the reference that the arithmetic of PTX is held to.
+target_link_libraries(unit PRIVATE mpfr gmp)
+# A test looks into every object of the program for calls of the math library.
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects.txt CONTENT "$<JOIN:$<TARGET_OBJECTS:terrace_objects>,\n>\n")
+target_compile_definitions(unit PRIVATE TERRACE_OBJECT_LIST="${PROJECT_BINARY_DIR}/objects.txt")
 # The example of docs/add_a_policy.md compiles. It is linked into nothing: a reader who follows the page adds it to src/.
 add_library(example_policy OBJECT docs/examples/turns.cc)
 target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
@@ -30,6 +35,11 @@ if(TARGET cli)
   add_dependencies(cli terrace)
 endif()
 
-terrace_program(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
-target_include_directories(bench_engine PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(bench_engine PRIVATE benchmark::benchmark)
+# Micro-benchmarks; linked like the program, since their speed is what they are about.
+function(terrace_benchmark name)
+  terrace_program(${name} ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE benchmark::benchmark)
+endfunction()
+terrace_benchmark(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
+terrace_benchmark(bench_exec bench/exec.cc)

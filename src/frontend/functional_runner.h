@@ -47,6 +47,8 @@ class FunctionalRunner {
   void run(Program& program, GuestMemory& memory);
   void run(const Launch& launch);
   const FunctionalCounts& counts() const { return counts_; }
+  /// Warp instructions of the last launch, counted always.
+  u64 executed() const { return executed_; }
 
  private:
   struct Resident {

@@ -68,6 +68,7 @@ struct Effect {
   /// Lanes of a generic access that went to shared memory while the others went to global memory.
   u64 shared_lanes = 0;
   AtomicRef atomic = kNoAtomic;
+  u64 atomic_lanes = 0;  // lanes that `atomic` waits for: all but those of shared or local memory
   /// Warps of the same block that a barrier let go because of this instruction, as bits by index in the block.
   u64 released_warps = 0;
 };

@@ -127,15 +127,13 @@ constexpr std::array kRefusals = std::to_array<Refusal>({
     {"stmatrix", "tensor instructions are not supported; store with st.shared instead"},
     {"movmatrix", "tensor instructions are not supported; use shfl instead"},
     {"cp", "asynchronous copies are not supported; use ld.global and st.shared instead"},
-    {"mbarrier", "memory barriers objects are not supported; use bar.sync instead"},
+    {"mbarrier", "memory barrier objects are not supported; use bar.sync instead"},
+    {"v", "video instructions are not supported; use plain integer instructions instead"},
 });
 
 [[noreturn]] void refuse_opcode(const Decoding& decoding) {
   for (const Refusal& refusal : kRefusals) {
-    const bool whole = refusal.opcode_prefix != "su";
-    if (whole ? decoding.statement.opcode == refusal.opcode_prefix
-              : decoding.statement.opcode.starts_with(refusal.opcode_prefix))
-      decoding.refuse("{}", refusal.remedy);
+    if (decoding.statement.opcode.starts_with(refusal.opcode_prefix)) decoding.refuse("{}", refusal.remedy);
   }
   decoding.refuse("the instruction is not known; compile for sm_70 to sm_90, without inline PTX of newer kinds");
 }

@@ -254,6 +254,7 @@ std::optional<Space> Decoding::address(const Operand& operand) {
   if (operand.kind != OperandKind::kAddress) refuse("operand '{}' must be an address in brackets", operand.name);
   inst.imm = static_cast<u64>(operand.offset);
   if (operand.parts.empty()) return std::nullopt;
+  if (operand.parts.size() > 1) refuse("an address here is one register or variable and an offset");
   const Operand& base = operand.parts[0];
   if (base.kind == OperandKind::kRegister) {
     const Type held = function().registers[base.index].type;

@@ -117,7 +117,7 @@ void run_atomic(Execution& x, const Inst& i) {
   if (access.global_lanes == 0) return;
   PendingAtomic& pending = x.machine.new_atomic(x);
   pending.function = function;
-  pending.lanes = access.global_lanes;
+  pending.lanes = x.effect.atomic_lanes = access.global_lanes;
   pending.wide = wide;
   pending.result_place = i.d == kNoOperand
                              ? kNoOperand

@@ -102,7 +102,7 @@ void run_bfi(Execution& x, const Inst& i) {
   const auto* b = x.src<T>(i.b);
   const auto* position = x.src<u32>(i.c);
   const auto* length = x.src<u32>(i.e);
-  x.write<T>(i.d, [=](u32 lane) { return bfi<T>(a[lane], b[lane], position[lane], length[lane]); });
+  x.write<T>(i.d, [=](Lane lane) { return bfi<T>(a[lane], b[lane], position[lane], length[lane]); });
 }
 template <bool kWrap>
 struct Bmsk {
@@ -119,7 +119,7 @@ void run_lop3(Execution& x, const Inst& i) {
   const auto* b = x.src<u32>(i.b);
   const auto* c = x.src<u32>(i.c);
   const u32 table = static_cast<u32>(i.imm);
-  x.write<u32>(i.d, [=](u32 lane) { return lop3(a[lane], b[lane], c[lane], table); });
+  x.write<u32>(i.d, [=](Lane lane) { return lop3(a[lane], b[lane], c[lane], table); });
 }
 
 template <Permute P>

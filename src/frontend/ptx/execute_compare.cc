@@ -10,7 +10,7 @@ namespace terrace::ptx {
 namespace {
 
 // Inst::mode: how the comparison is combined with a predicate, and for `set` what true looks like.
-constexpr u8 kCombine = 3, kCombineAnd = 1, kCombineOr = 2, kCombineXor = 3, kTrueIsOne = 4;
+constexpr u8 kCombine = 3, kCombineAnd = 1, kCombineOr = 2, kTrueIsOne = 4;  // 3 is xor
 
 u64 combine(const Execution& x, const Inst& i, u64 holds) {
   if ((i.mode & kCombine) == 0) return holds;
@@ -40,11 +40,11 @@ void run_setp(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
   const auto* b = x.src<T>(i.b);
   const u64 holds =
-      x.where([=](u32 lane) { return holds_for<C, T, kFlush>(from_raw<T>(a[lane]), from_raw<T>(b[lane])); });
+      x.where([=](Lane lane) { return holds_for<C, T, kFlush>(from_raw<T>(a[lane]), from_raw<T>(b[lane])); });
   if (i.flags & kHasResult) {
     const u64 result = combine(x, i, holds);
     const u32 truth = i.mode & kTrueIsOne ? 0x3f80'0000 : ~u32{0};
-    x.write<u32>(i.d, [=](u32 lane) { return (result >> lane) & 1 ? truth : 0; });
+    x.write<u32>(i.d, [=](Lane lane) { return (result >> lane) & 1 ? truth : 0; });
     return;
   }
   // p = (a cmp b) boolop c; q = !(a cmp b) boolop c. c is read before p or q may overwrite it.
@@ -126,11 +126,11 @@ void run_selp(Execution& x, const Inst& i) {
   const auto* b = x.src<T>(i.b);
   const u64 c = i.flags & kNegateC ? ~x.predicates[i.c] : x.predicates[i.c];
   if constexpr (sizeof(T) == 8) {
-    x.write<T>(i.d, [=](u32 lane) { return (c >> lane) & 1 ? a[lane] : b[lane]; });
+    x.write<T>(i.d, [=](Lane lane) { return (c >> lane) & 1 ? a[lane] : b[lane]; });
   } else {
     const u32 halves[2] = {static_cast<u32>(c), static_cast<u32>(c >> 32)};
     x.write<T>(i.d,
-               [=](u32 lane) { return static_cast<T>((halves[lane / 32] >> (lane % 32)) & 1 ? a[lane] : b[lane]); });
+               [=](Lane lane) { return static_cast<T>((halves[lane / 32] >> (lane % 32)) & 1 ? a[lane] : b[lane]); });
   }
 }
 
@@ -153,7 +153,7 @@ using SlctF32 = Slct<T, float>;
 template <TestProperty P, class T>
 void run_testp(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
-  x.write_predicate(i.d, x.where([=](u32 lane) { return testp<P>(from_raw<T>(a[lane])); }));
+  x.write_predicate(i.d, x.where([=](Lane lane) { return testp<P>(from_raw<T>(a[lane])); }));
 }
 template <class T>
 Handler testp_handler(int property) {

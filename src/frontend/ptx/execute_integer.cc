@@ -10,8 +10,9 @@ namespace terrace::ptx {
 namespace {
 
 // An operation for every integer type T, and its handler.
-#define TERRACE_BINARY(Name, expression)                 \
+#define TERRACE_BINARY(Name, per_lane, expression)       \
   struct Name {                                          \
+    static constexpr bool kPerLane = per_lane;           \
     template <class T>                                   \
     static T apply(T a, T b) {                           \
       return static_cast<T>(expression);                 \
@@ -21,29 +22,15 @@ namespace {
   struct Name##Handler {                                 \
     static constexpr Handler value = binary<Name, T, T>; \
   };
-TERRACE_BINARY(Add, int_add(a, b))
-TERRACE_BINARY(Sub, int_sub(a, b))
-TERRACE_BINARY(MulLo, mul_lo(a, b))
-TERRACE_BINARY(MulHi, mul_hi(a, b))
-TERRACE_BINARY(Min, a < b ? a : b)
-TERRACE_BINARY(Max, a < b ? b : a)
+TERRACE_BINARY(Add, false, int_add(a, b))
+TERRACE_BINARY(Sub, false, int_sub(a, b))
+TERRACE_BINARY(MulLo, false, mul_lo(a, b))
+TERRACE_BINARY(MulHi, false, mul_hi(a, b))
+TERRACE_BINARY(Min, false, a < b ? a : b)
+TERRACE_BINARY(Max, false, a < b ? b : a)
+TERRACE_BINARY(Div, true, int_div(a, b))
+TERRACE_BINARY(Rem, true, int_rem(a, b))
 #undef TERRACE_BINARY
-
-#define TERRACE_PER_LANE(Name, expression)               \
-  struct Name {                                          \
-    static constexpr bool kPerLane = true;               \
-    template <class T>                                   \
-    static T apply(T a, T b) {                           \
-      return static_cast<T>(expression);                 \
-    }                                                    \
-  };                                                     \
-  template <class T>                                     \
-  struct Name##Handler {                                 \
-    static constexpr Handler value = binary<Name, T, T>; \
-  };
-TERRACE_PER_LANE(Div, int_div(a, b))
-TERRACE_PER_LANE(Rem, int_rem(a, b))
-#undef TERRACE_PER_LANE
 
 struct AddSat {
   static i32 apply(i32 a, i32 b) { return add_sat(a, b); }

@@ -67,7 +67,7 @@ void run_load_param(Execution& x, const Inst& i) {
     T value;
     std::memcpy(&value, x.launch.params.data() + i.imm + e * sizeof(T), sizeof(T));
     const R extended = static_cast<R>(value);
-    x.write<R>(all.places[e], [=](u32) { return extended; });
+    x.write<R>(all.places[e], [=](Lane) { return extended; });
   }
   x.effect.action = MemoryAction::kLoad;
   x.effect.space = MemorySpace::kParameter;

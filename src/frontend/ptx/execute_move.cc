@@ -28,9 +28,9 @@ void move_frame_address(Execution& x, const Inst& i) {
   const Frame& frame = x.warp.frame();
   const u64 address = i.imm + (i.mode != 0 ? frame.param_base : frame.local_base);
   if (i.flags & kWideValue)
-    x.write<u64>(i.d, [=](u32) { return address; });
+    x.write<u64>(i.d, [=](Lane) { return address; });
   else
-    x.write<u32>(i.d, [=](u32) { return static_cast<u32>(address); });
+    x.write<u32>(i.d, [=](Lane) { return static_cast<u32>(address); });
 }
 
 /// d = {parts}: `count` parts of `bytes` bytes, lowest first.
@@ -198,9 +198,9 @@ void read_special(Execution& x, const Inst& i) {
   }
   const u64 value = special_value(x, special, i.count, 0);
   if (i.flags & kWideValue)
-    x.write<u64>(i.d, [=](u32) { return value; });
+    x.write<u64>(i.d, [=](Lane) { return value; });
   else
-    x.write<u32>(i.d, [=](u32) { return static_cast<u32>(value); });
+    x.write<u32>(i.d, [=](Lane) { return static_cast<u32>(value); });
 }
 
 void decode_special(Decoding& d, Type type) {
@@ -295,14 +295,14 @@ template <class T>
 void add_window(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
   const T window = static_cast<T>(i.imm);
-  x.write<T>(i.d, [=](u32 lane) { return static_cast<T>(a[lane] + window); });
+  x.write<T>(i.d, [=](Lane lane) { return static_cast<T>(a[lane] + window); });
 }
 
 void in_window(Execution& x, const Inst& i) {
   const auto* a = x.src<u64>(i.a);
   const u64 window = i.imm;
   const bool global = i.mode != 0;
-  x.write_predicate(i.d, x.where([=](u32 lane) {
+  x.write_predicate(i.d, x.where([=](Lane lane) {
     return global ? a[lane] >= GuestMemory::kBase : a[lane] - window < GuestMemory::kWindowBytes;
   }));
 }

@@ -64,6 +64,9 @@ inline RawOf<T> to_raw(T value) {
     return static_cast<RawOf<T>>(static_cast<std::make_unsigned_t<T>>(value));
 }
 
+/// Wide enough that the compiler need not think of an index that wraps: rows then become vector instructions.
+using Lane = u64;
+
 inline constexpr u32 kHalf = 32;  // lanes of one hardware vector step; warp-wide instructions act on such halves
 
 /// What all blocks of a launch share.
@@ -110,16 +113,16 @@ struct Execution {
   void write(u32 place, F&& f) const {
     auto* row = dst<T>(place);
     if (all) {
-      for (u32 base = 0; base < stride; base += kHalf) {
+      for (Lane base = 0; base < stride; base += kHalf) {
         TERRACE_INDEPENDENT_LANES
-        for (u32 lane = 0; lane < kHalf; ++lane) row[base + lane] = to_raw<T>(f(base + lane));
+        for (Lane lane = 0; lane < kHalf; ++lane) row[base + lane] = to_raw<T>(f(base + lane));
       }
       return;
     }
-    for (u32 base = 0; base < stride; base += kHalf) {
+    for (Lane base = 0; base < stride; base += kHalf) {
       const u32 mask = static_cast<u32>(active >> base);
       TERRACE_INDEPENDENT_LANES
-      for (u32 lane = 0; lane < kHalf; ++lane) {
+      for (Lane lane = 0; lane < kHalf; ++lane) {
         const auto result = to_raw<T>(f(base + lane));
         row[base + lane] = (mask >> lane) & 1 ? result : row[base + lane];
       }
@@ -139,9 +142,9 @@ struct Execution {
   template <class F>
   u64 where(F&& f) const {
     u64 result = 0;
-    for (u32 base = 0; base < stride; base += kHalf) {
+    for (Lane base = 0; base < stride; base += kHalf) {
       u32 mask = 0;
-      for (u32 lane = 0; lane < kHalf; ++lane) mask |= static_cast<u32>(f(base + lane)) << lane;
+      for (Lane lane = 0; lane < kHalf; ++lane) mask |= static_cast<u32>(f(base + lane)) << lane;
       result |= u64{mask} << base;
     }
     return result;
@@ -159,7 +162,7 @@ concept PerLane = requires { requires Op::kPerLane; };
 template <class Op, class R, class A>
 void unary(Execution& x, const Inst& i) {
   const auto* a = x.src<A>(i.a);
-  const auto f = [=](u32 lane) -> R { return Op::apply(from_raw<A>(a[lane])); };
+  const auto f = [=](Lane lane) -> R { return Op::apply(from_raw<A>(a[lane])); };
   if constexpr (PerLane<Op>)
     x.write_each<R>(i.d, f);
   else
@@ -170,7 +173,7 @@ template <class Op, class R, class A, class B = A>
 void binary(Execution& x, const Inst& i) {
   const auto* a = x.src<A>(i.a);
   const auto* b = x.src<B>(i.b);
-  const auto f = [=](u32 lane) -> R { return Op::apply(from_raw<A>(a[lane]), from_raw<B>(b[lane])); };
+  const auto f = [=](Lane lane) -> R { return Op::apply(from_raw<A>(a[lane]), from_raw<B>(b[lane])); };
   if constexpr (PerLane<Op>)
     x.write_each<R>(i.d, f);
   else
@@ -182,7 +185,7 @@ void ternary(Execution& x, const Inst& i) {
   const auto* a = x.src<A>(i.a);
   const auto* b = x.src<B>(i.b);
   const auto* c = x.src<C>(i.c);
-  const auto f = [=](u32 lane) -> R {
+  const auto f = [=](Lane lane) -> R {
     return Op::apply(from_raw<A>(a[lane]), from_raw<B>(b[lane]), from_raw<C>(c[lane]));
   };
   if constexpr (PerLane<Op>)

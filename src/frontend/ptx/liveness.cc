@@ -133,8 +133,9 @@ Placement place_registers(const Function& function, const Liveness& liveness) {
   std::vector<u32> order;
   for (u32 r = 0; r < count; ++r)
     if (liveness.ranges[r].start <= liveness.ranges[r].end) order.push_back(r);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](u32 a, u32 b) { return liveness.ranges[a].start < liveness.ranges[b].start; });
+  std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+    return std::pair(liveness.ranges[a].start, a) < std::pair(liveness.ranges[b].start, b);
+  });
   // Per slot: the first half step at which it is free again.
   std::vector<u32> slot_free, predicate_free;
   for (const u32 reg : order) {

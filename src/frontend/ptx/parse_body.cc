@@ -180,6 +180,9 @@ class BodyParser {
       address.offset = std::exchange(base.offset, 0);
       address.parts.push_back(std::move(base));
     }
+    // [texture, {coordinates}] and its like: read, so that the instruction can be refused by name.
+    while (in_.accept(','))
+      address.parts.push_back(in_.accept('{') ? parse_group(OperandKind::kVector, '}') : parse_simple());
     in_.expect(']', "after an address");
     return address;
   }

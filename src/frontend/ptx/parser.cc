@@ -32,7 +32,7 @@ class ModuleParser {
         parse_top_level();
       }
     }
-    if (!versioned) in_.fail("the file is empty; give the text form that nvcc -ptx or clang -S prints");
+    if (!versioned) in_.fail_at(1, "the file is empty; give the text form that nvcc -ptx or clang -S prints");
   }
 
  private:

@@ -60,14 +60,15 @@ class Cursor {
     expect(punctuation, "before the end of the file");
   }
 
+  /// What is wrong with the next word. At the end of the text it is that there should be more.
   template <class... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    fail_at(peek().line, format, std::forward<Args>(args)...);
+    const std::string sentence = fmt::format(format, std::forward<Args>(args)...);
+    input_error("{}:{}: {}{}", file_, peek().line, sentence, ended() ? "; the file seems truncated" : "");
   }
   template <class... Args>
   [[noreturn]] void fail_at(u32 line, fmt::format_string<Args...> format, Args&&... args) const {
-    const std::string sentence = fmt::format(format, std::forward<Args>(args)...);
-    input_error("{}:{}: {}{}", file_, line, sentence, ended() ? "; the file seems truncated" : "");
+    input_error("{}:{}: {}", file_, line, fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:
