@@ -8,6 +8,24 @@
 
 namespace terrace {
 
+FunctionalCounts& FunctionalCounts::operator+=(const FunctionalCounts& other) {
+  const auto add = [](auto& to, const auto& from) {
+    for (u32 i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  warp_instructions += other.warp_instructions;
+  thread_instructions += other.thread_instructions;
+  add(by_class, other.by_class);
+  add(accesses, other.accesses);
+  line_accesses += other.line_accesses;
+  lines += other.lines;
+  pages += other.pages;
+  max_lines = std::max(max_lines, other.max_lines);
+  max_pages = std::max(max_pages, other.max_pages);
+  launches += other.launches;
+  blocks += other.blocks;
+  return *this;
+}
+
 void FunctionalRunner::run(Program& program, GuestMemory& memory) {
   program.initialise(memory);
   while (const auto launch = program.next(memory)) run(*launch);

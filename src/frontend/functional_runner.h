@@ -34,6 +34,7 @@ struct FunctionalCounts {
   u32 max_lines = 0, max_pages = 0;
   u64 launches = 0, blocks = 0;
 
+  FunctionalCounts& operator+=(const FunctionalCounts& other);
   double lines_per_access() const { return line_accesses == 0 ? 0 : double(lines) / double(line_accesses); }
   double pages_per_access() const { return line_accesses == 0 ? 0 : double(pages) / double(line_accesses); }
 };
