@@ -18,6 +18,7 @@ struct SubCommand {
 };
 const std::vector<SubCommand>& sub_commands();
 
+int exec_command(const CommandLine& line);
 int explain_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int diff_command(const CommandLine& line);
