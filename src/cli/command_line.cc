@@ -58,8 +58,27 @@ void add_operands(CLI::App& app, CommandLine& line, const std::vector<std::pair<
     app.add_option(words[i].first, line.operands[i], words[i].second)->type_name("")->required();
 }
 
+void add_exec_options(CLI::App& app, ExecOptions& options) {
+  app.add_option("PROGRAM", options.program, "a workload, NAME[:KEY=VALUE,...], or a FILE.toml of your own")
+      ->required();
+  app.add_option("--size", options.size, "size of a workload's input: mini, tiny, small or paper")->type_name("SIZE");
+  app.add_option("--variant", options.variant, "whose program of that name: mask, simt, dws, cd or vc")
+      ->type_name("NAME");
+  app.add_option("--seed", options.seed, "seed of the generated input")->type_name("N");
+  app.add_option("--slice", options.slice, "part of the blocks to launch, the first ones")->type_name("F");
+  app.add_option("--param", options.params, "one parameter of the workload; may be repeated; has the last word")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--code", options.code, "device code in place of the program's own: a .ptx or .cu file")
+      ->type_name("FILE");
+  app.add_flag("--check", options.check, "compare the result with a reference");
+  app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
+}
+
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "run") add_run_options(app, line);
+  if (command == "exec") add_exec_options(app, line.exec);
   if (command == "list") {
     add_operands(app, line,
                  {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
@@ -135,7 +154,8 @@ std::string help_text() {
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version says what this is.\n");
   if (!later.empty()) text += fmt::format("  Not there yet: {}.\n", fmt::join(later, ", "));
   return text +
-         "\nExit codes: 0 done; 1 results differ (diff); 2 the input is wrong; 3 the model broke one of its own\n"
+         "\nExit codes: 0 done; 1 results differ (diff) or are wrong (exec --check); 2 the input is wrong; 3 the model "
+         "broke one of its own\n"
          "invariants; 4 deadlock; 130 interrupted.\n";
 }
 

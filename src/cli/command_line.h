@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/loader.h"
+#include "experiment/exec.h"
 
 namespace terrace {
 
@@ -29,6 +30,7 @@ struct CommandLine {
   std::string print;    // --help and --version
   ConfigOptions config;
   RunOptions run;
+  ExecOptions exec;
   std::vector<std::string> operands;  // KEY, WHAT, A.json B.json
   bool markdown = false;
 };

@@ -18,7 +18,8 @@ const std::vector<SubCommand>& sub_commands() {
   static const std::vector<SubCommand> kCommands = {
       {"run", "simulates tenants on a machine", "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm",
        run_command},
-      {"exec", "runs a program without timing and checks its result", "terrace exec gups --size tiny --check", nullptr},
+      {"exec", "runs a program without timing and checks its result", "terrace exec gups --size tiny --check",
+       exec_command},
       {"list", "shows machines, designs, policies and configuration keys", "terrace list policies", list_command},
       {"explain", "tells what a key means, its value and where the value came from",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},

@@ -19,6 +19,7 @@ struct SubCommand {
 const std::vector<SubCommand>& sub_commands();
 
 int run_command(const CommandLine& line);
+int exec_command(const CommandLine& line);
 int explain_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int diff_command(const CommandLine& line);

@@ -11,6 +11,7 @@
 #include "config/field_list.h"
 #include "config/registry.h"
 #include "engine/check.h"
+#include "experiment/workload_list.h"
 #include "text/output.h"
 #include "text/suggest.h"
 #include "text/table.h"
@@ -83,8 +84,9 @@ struct Listing {
   std::string_view name;
   std::string (*text)(bool markdown);  // null: comes later
 };
-constexpr Listing kListings[] = {{"gpus", gpus}, {"designs", designs}, {"workloads", nullptr}, {"policies", policies},
-                                 {"keys", keys}, {"stats", nullptr},   {"claims", nullptr}};
+constexpr Listing kListings[] = {{"gpus", gpus},         {"designs", designs}, {"workloads", workloads_text},
+                                 {"policies", policies}, {"keys", keys},       {"stats", nullptr},
+                                 {"claims", nullptr}};
 
 }  // namespace
 

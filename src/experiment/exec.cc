@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
 
 #include "config/field_list.h"
 #include "config/field_text.h"
@@ -177,17 +176,6 @@ Tree exec_tree(const ExecResult& result) {
   tree["kernels"] = kernels;
   if (result.check) tree["check"] = Tree{{"passed", result.check->passed}, {"message", result.check->message}};
   return tree;
-}
-
-int exec_command(const ExecOptions& options) {
-  const ExecResult result = execute_program(options);
-  fmt::print("{}", exec_text(result));
-  if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    file << json_text(exec_tree(result));
-    if (!file.flush()) input_error("--json: cannot write {}", options.json);
-  }
-  return !result.check || result.check->passed ? 0 : 1;
 }
 
 }  // namespace terrace

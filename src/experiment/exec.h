@@ -53,10 +53,4 @@ ExecResult execute_program(const ExecOptions& options);
 std::string exec_text(const ExecResult& result);
 Tree exec_tree(const ExecResult& result);
 
-/// The whole command: prints, writes the file; gives the exit code (1 when the check fails).
-int exec_command(const ExecOptions& options);
-
-/// `terrace list workloads`.
-std::string workloads_text();
-
 }  // namespace terrace

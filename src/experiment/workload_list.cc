@@ -1,9 +1,11 @@
-// What `terrace list workloads` shows. SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT
+#include "experiment/workload_list.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "config/field_list.h"
-#include "experiment/exec.h"
+#include "frontend/workload.h"
 
 namespace terrace {
 namespace {
@@ -34,18 +36,22 @@ std::string footprints(const Workload& workload) {
 
 }  // namespace
 
-std::string workloads_text() {
+std::string workloads_text(bool markdown) {
+  const std::string mark = markdown ? "`" : "", point = markdown ? "- " : "  ";
   std::string text;
+  if (markdown) text = "# Workloads\n\nWritten by `terrace list workloads --markdown`; do not edit.\n";
   for (const Workload* workload : all_workloads()) {
     const WorkloadInfo& info = workload->info();
-    text += fmt::format("{:<9} {}\n", info.name, info.purpose);
-    text += fmt::format("          origin    {}; run by {}\n", info.origin, info.papers);
-    text += fmt::format("          variants  {}{}\n", fmt::join(info.variants, ", "),
-                        info.paper_needs_variant ? " (size paper needs one)" : "");
-    text += fmt::format("          MiB       {}\n", footprints(*workload));
+    text += markdown ? fmt::format("\n## {}\n\n{}.\n\n", info.name, info.purpose)
+                     : fmt::format("{}: {}\n", info.name, info.purpose);
+    text += fmt::format("{}from {}; run by {}\n", point, info.origin, info.papers);
+    text += fmt::format("{}variants {}{}\n", point, fmt::join(info.variants, ", "),
+                        info.paper_needs_variant ? "; size paper needs one" : "");
+    text += fmt::format("{}MiB at {}\n", point, footprints(*workload));
     const auto params = workload->preset(InputSize::kTiny, "");
     for (const FieldInfo& field : fields_of(*params))
-      text += fmt::format("          {:<12} {:<10} {}; {}\n", field.path, field.value, field.doc, field.phrase);
+      text +=
+          fmt::format("{}{}{} = {}{}: {} ({})\n", point, mark, field.path, field.value, mark, field.doc, field.phrase);
   }
   return text;
 }
