@@ -43,3 +43,5 @@ endif()
 terrace_program(terrace src/main.cc)
 include(GNUInstallDirs)
 install(TARGETS terrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# What src/cli/paths.cc looks for beside the program's bin/.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace)

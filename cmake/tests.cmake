@@ -20,7 +20,15 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+# The example of docs/add_a_policy.md compiles. It is linked into nothing: a reader who follows the page adds it to src/.
+add_library(example_policy OBJECT docs/examples/turns.cc)
+target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
 terrace_tests(laws laws)
+terrace_tests(cli cli)
+if(TARGET cli)
+  target_compile_definitions(cli PRIVATE TERRACE_PROGRAM="$<TARGET_FILE:terrace>" TERRACE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_dependencies(cli terrace)
+endif()
 
 terrace_program(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
 target_include_directories(bench_engine PRIVATE ${PROJECT_SOURCE_DIR}/tests)

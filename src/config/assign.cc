@@ -193,9 +193,10 @@ class Assigner final : public PathFields {
     const auto dot = given_.path.rfind('.');
     const std::string parent = dot == given_.path.npos ? "" : given_.path.substr(0, dot + 1);
     std::vector<std::string> siblings;
-    for (const std::string& key : known_)
-      if (key.starts_with(parent) && key.find('.', parent.size()) == key.npos)
-        siblings.push_back(key.substr(parent.size()));
+    for (const auto* names : {&known_, &groups_})
+      for (const std::string& name : *names)
+        if (name.starts_with(parent) && name.find('.', parent.size()) == name.npos)
+          siblings.push_back(name.substr(parent.size()));
     const std::string in_place = did_you_mean(given_.path.substr(parent.size()), siblings);
     if (!in_place.empty()) return in_place;
     const std::string elsewhere = did_you_mean(given_.path, known_);
