@@ -38,7 +38,8 @@ function(terrace_program name)
   target_link_libraries(${name} PRIVATE terrace_objects)
   if(TERRACE_LTO)
     target_compile_options(${name} PRIVATE -flto=auto)
-    target_link_options(${name} PRIVATE -flto=auto -O3 -fuse-linker-plugin)
+    # The false warning of cmake/flags.cmake comes back when everything is optimised together.
+    target_link_options(${name} PRIVATE -flto=auto -O3 -fuse-linker-plugin -Wno-stringop-overflow)
   endif()
 endfunction()
 
