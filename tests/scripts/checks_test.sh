@@ -19,7 +19,12 @@ tree() {  # a small tree that breaks no rule
   echo 'See [the start](../README.md).' > docs/page.md
   git add -A
 }
-run() { status=0; output=$(cd / && "$scratch/tree/$1" "${@:2}" 2>&1 </dev/null) || status=$?; }
+# Times are replaced by N: they may be 0 or 1.
+run() {
+  status=0
+  output=$(cd / && "$scratch/tree/$1" "${@:2}" 2>&1 </dev/null) || status=$?
+  output=$(sed -E 's/ *[0-9]+ s\b/ N s/' <<< "$output")
+}
 expect() {  # WHAT STATUS TEXT COMMAND...
   local what=$1 wanted=$2 text=$3
   cases=$((cases + 1))
@@ -70,6 +75,41 @@ expect "./check with an unknown option" 2 "check: unknown option --fast; use --q
 expect "./check with two options" 2 "check: takes one option at most" check --quick --all
 expect "./check --help" 0 "./check --quick" check --help
 expect "./demo with an option" 2 "demo: takes no options" demo --now
+
+# The stages of ./check, with stand-ins that say how they were called.
+tree
+for script in setup build test check_format check_includes check_heavy_headers check_tidy check_old_cpu check_fresh_user try_add_a_policy; do
+  printf '#!/bin/bash\necho "ran %s $*"\n' $script > scripts/$script
+done
+expect "./check --quick runs the unit tests" 0 'ran test dev -L ^unit$ -LE slow' check --quick
+expect "./check --quick builds for dev only" 0 $'ran setup check\n== build unit tests, dev\nran build dev unit\n== build unit tests, dev: N s\n' check --quick
+expect "./check ends with the tests of dev" 0 $'== tests, dev\nran test dev -LE slow' check
+expect "./check runs the tests of release" 0 "ran test release -LE slow" check
+expect "./check runs the tests of clang" 0 "ran test clang -LE slow" check
+expect "each stage says its time, and all of them before the last" 0 $'== stages so far\n N s  formatting' check
+expect "./check --all installs everything" 0 "ran setup all" check --all
+expect "./check --all runs slow tests too" 0 $'ran test release\n' check --all
+expect "./check --all is a new user" 0 "ran check_fresh_user" check --all
+printf '#!/bin/bash\nexit 7\n' > scripts/build
+expect "a stage that fails ends the run" 1 "== build dev: FAILED after N s" check
+
+# Configuring: once, again when the tests are wanted, and from the start in a folder that was copied.
+tree
+mkdir "$scratch/bin"
+printf '#!/bin/bash\necho "cmake $*" >&2\n' > "$scratch/bin/cmake"
+chmod +x "$scratch/bin/cmake"
+PATH=$scratch/bin:$PATH
+expect "a fresh clone is configured" 0 "cmake --fresh --preset release -DTERRACE_TESTS=OFF" scripts/configure release OFF
+mkdir -p build/release && touch build/release/build.ninja
+printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nTERRACE_TESTS:BOOL=OFF\n' "$(pwd -P)" > build/release/CMakeCache.txt
+silent() { expect "$@"; [ -z "$output" ] || { echo "FAILED: $1: said $output"; failures=$((failures + 1)); }; }
+silent "a configured tree is left alone" 0 "" scripts/configure release OFF
+expect "the tests are added when wanted" 0 "cmake --preset release -DTERRACE_TESTS=ON" scripts/configure release ON
+sed -i 's/=OFF/=ON/' build/release/CMakeCache.txt
+silent "a tree with tests serves ./demo as well" 0 "" scripts/configure release OFF
+silent "and ./check" 0 "" scripts/configure release ON
+sed -i 's/INTERNAL=/INTERNAL=\/elsewhere/' build/release/CMakeCache.txt
+expect "a build folder copied from elsewhere starts anew" 0 "cmake --fresh --preset release -DTERRACE_TESTS=ON" scripts/configure release ON
 
 echo "$cases cases, $failures failures"
 [ $failures -eq 0 ]
