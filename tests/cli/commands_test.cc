@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "support/program.h"
 #include "support/scratch.h"
 #include "text/tree.h"
@@ -83,7 +84,7 @@ TEST(Output, AFullDiskIsToldInOneSentence) {
 
 TEST(Reference, PagesAreCurrent) {
   for (const char* page : {"keys", "policies"}) {
-    const std::string path = std::string(TERRACE_SOURCE_DIR) + "/docs/reference/" + page + ".md";
+    const std::string path = source_folder() + "/docs/reference/" + page + ".md";
     EXPECT_EQ(read_file(path), said({"list", page, "--markdown"})) << "run scripts/update_reference";
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "support/paths.h"
 #include "support/program.h"
 #include "support/scratch.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 TEST(Install, TheInstalledProgramFindsItsConfigurationsFromAnotherFolder) {
   const Scratch prefix, elsewhere;
-  const std::string command = std::string("cmake --install ") + TERRACE_BINARY_DIR + " --prefix " +
-                              prefix.path().string() + " > " + elsewhere.path().string() + "/log 2>&1";
+  const std::string command = "cmake --install " + build_folder() + " --prefix " + prefix.path().string() + " > " +
+                              elsewhere.path().string() + "/log 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   prefix.write("share/terrace/configs/gpu/tiny.toml", "# the smallest machine\nrun.seed = 9\n");
   const std::string program = prefix.path().string() + "/bin/terrace";

@@ -69,10 +69,6 @@ Outcome Child::wait() {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), take(out_file_), take(err_file_)};
 }
 
-std::string terrace_program() {
-  return TERRACE_PROGRAM;
-}
-
 Outcome run_terrace(const std::vector<std::string>& arguments, const std::string& folder) {
   return Child(terrace_program(), arguments, folder).wait();
 }

@@ -6,6 +6,7 @@
 #include "cli/root_config.h"
 #include "config/field_list.h"
 #include "config/registry.h"
+#include "support/paths.h"
 #include "text/tree.h"
 
 namespace terrace {
@@ -57,7 +58,7 @@ TEST(EveryPolicy, DocumentsItsParametersAndHasDefaultsWithinTheirRanges) {
 }
 
 TEST(TheExampleOfTheDocument, StandsThereAsItCompiles) {
-  const std::string root = TERRACE_SOURCE_DIR;
+  const std::string root = source_folder();
   const std::string code = read_file(root + "/docs/examples/turns.cc");
   EXPECT_NE(read_file(root + "/docs/add_a_policy.md").find("```cpp\n" + code + "```\n"), std::string::npos)
       << "docs/add_a_policy.md and docs/examples/turns.cc differ";

@@ -6,6 +6,7 @@
 #include "config/loader.h"
 #include "experiment/run.h"
 #include "golden/golden.h"
+#include "support/paths.h"
 
 namespace terrace {
 namespace {
@@ -23,7 +24,7 @@ std::vector<Case> cases() {
 GpuConfig machine(const std::string& name, const std::vector<std::string>& sets = {}) {
   Layers layers;
   const std::string shown = "configs/gpu/" + name + ".toml";
-  layers.gpu.push_back({std::string(TERRACE_SOURCE_DIR) + "/" + shown, shown});
+  layers.gpu.push_back({source_folder() + "/" + shown, shown});
   for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
   return ConfigLoader<GpuConfig>(layers).config();
 }

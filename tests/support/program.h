@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.h"
+
 namespace terrace {
 
 struct Outcome {
@@ -30,6 +32,5 @@ class Child {
 };
 
 Outcome run_terrace(const std::vector<std::string>& arguments, const std::string& folder);
-std::string terrace_program();
 
 }  // namespace terrace

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "frontend/ptx/arith/approx.h"
+#include "support/paths.h"
 #include "tests/unit/arith_cases.h"
 #include "tests/unit/float_reference.h"
 
@@ -199,8 +200,9 @@ const char* const kLibm[] = {"sin",   "cos",  "tan",    "asin",   "acos",   "ata
                              "erf",   "erfc", "tgamma", "lgamma", "sincos", "fmod", "remainder"};
 
 TEST(ArithApprox, NoObjectOfTheProgramCallsAMathLibraryFunction) {
-  std::ifstream list(TERRACE_OBJECT_LIST);
-  ASSERT_TRUE(list) << "the build did not write " << TERRACE_OBJECT_LIST;
+  const std::string list_file = build_folder() + "/objects.txt";
+  std::ifstream list(list_file);
+  ASSERT_TRUE(list) << "the build did not write " << list_file;
   u32 objects = 0;
   for (std::string object; std::getline(list, object);) {
     ++objects;

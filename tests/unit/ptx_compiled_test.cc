@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/paths.h"
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {
@@ -23,7 +24,7 @@ float polish(float x, i32 n, const Shape& s) {
 }
 
 TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
-  std::ifstream file(TERRACE_SOURCE_DIR "/tests/data/compiled.ptx");
+  std::ifstream file(source_folder() + "/tests/data/compiled.ptx");
   std::stringstream text;
   text << file.rdbuf();
   ASSERT_FALSE(text.str().empty());

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/paths.h"
 #include "tests/unit/ptx_harness.h"
 
 namespace terrace::ptx {
@@ -21,7 +22,7 @@ Words split(const std::string& text, char at) {
 
 /// The words of the block ```name in docs/ptx.md.
 Words documented(const std::string& name) {
-  std::ifstream file(std::string(TERRACE_SOURCE_DIR) + "/docs/ptx.md");
+  std::ifstream file(source_folder() + "/docs/ptx.md");
   Words words;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "experiment/exec.h"
 #include "frontend/ptx/machine.h"
+#include "support/paths.h"
 
 namespace terrace {
 namespace {
@@ -71,7 +72,7 @@ TEST_P(EveryWorkload, StartsAgainFromTheSameMemoryWhenRelaunched) {
 
 TEST_P(EveryWorkload, HasDeviceCodeThatNamesNothingOfTheMachineItWasCompiledOn) {
   const DeviceCode code = read_workload_module(find_workload(GetParam()).info().module);
-  EXPECT_EQ(code.ptx.find(TERRACE_SOURCE_DIR), std::string::npos);
+  EXPECT_EQ(code.ptx.find(source_folder()), std::string::npos);
   EXPECT_EQ(code.ptx.find(".file"), std::string::npos);
 }
 
