@@ -73,8 +73,6 @@ void float_to_int_row(Execution& x, const Inst& i) {
 
 template <class F>
 F modify(F v, u8 mode) {
-  if constexpr (std::is_same_v<F, float>)
-    if (mode & kFlush) v = flush(v);
   if constexpr (std::is_floating_point_v<F>) {
     if (mode & kSaturate) v = saturate(v);
   } else {
@@ -94,7 +92,10 @@ F flush_source(F v, u8 mode) {
 template <class D, class S, Round R>
 void float_to_float_row(Execution& x, const Inst& i) {
   const u8 mode = i.mode;
-  convert<D, S>(x, i, [mode](S v) { return modify(float_to_float<D, R>(flush_source(v, mode)), mode); });
+  if (mode & kFlush)
+    convert<D, S>(x, i, [mode](S v) { return modify(float_to_float<D, R, true>(v), mode); });
+  else
+    convert<D, S>(x, i, [mode](S v) { return modify(float_to_float<D, R>(v), mode); });
 }
 /// .rni and its like between equal types.
 template <class F, Round R>

@@ -13,9 +13,9 @@ namespace {
 
 #define TERRACE_FLOAT_OP(Name, parameters, arguments, function) \
   struct Name {                                                 \
-    template <Round R, class T>                                 \
+    template <Round R, bool kFlush, class T>                    \
     static T run parameters {                                   \
-      return function<R> arguments;                             \
+      return function<R, kFlush> arguments;                     \
     }                                                           \
   };
 TERRACE_FLOAT_OP(Add, (T a, T b), (a, b), add)
@@ -27,19 +27,13 @@ TERRACE_FLOAT_OP(Rcp, (T a), (a), rcp)
 TERRACE_FLOAT_OP(Sqrt, (T a), (a), sqrt)
 #undef TERRACE_FLOAT_OP
 
-/// An operation with its modifiers: operands and result flushed, the result saturated.
+/// An operation with its modifiers. Flushing is the operation's own business, because it interacts with rounding.
 template <class Op, Round R, bool kFlush, bool kSaturate, class T>
 struct Modified {
   static constexpr bool kPerLane = sizeof(T) == 8 && R != Round::kNearestEven;  // done in integers, with branches
-  static T flushed(T x) {
-    if constexpr (kFlush)
-      return flush(x);
-    else
-      return x;
-  }
   template <class... Ts>
   static T apply(Ts... operands) {
-    const T result = flushed(Op::template run<R, T>(flushed(operands)...));
+    const T result = Op::template run<R, kFlush, T>(operands...);
     if constexpr (kSaturate)
       return saturate(result);
     else
@@ -78,28 +72,32 @@ Handler float_handler(Type type, Round round, bool ftz, bool sat) {
   return nullptr;
 }
 
-/// f16 and bf16, single and packed: to nearest, with .ftz.
-template <class F, auto kOperation, bool kFlush>
+/// f16 and bf16, single and packed. An operation's functions are given for f16, f16 with .ftz, bf16, bf16 with .ftz.
+enum class After : u8 { kNothing, kSaturate, kRelu };
+template <class F, auto kOperation, After kAfter>
 struct Half {
   template <class... Ts>
   static F apply(Ts... operands) {
-    if constexpr (kFlush)
-      return flush(kOperation(flush(operands)...));
+    const F result = kOperation(operands...);
+    if constexpr (kAfter == After::kSaturate)
+      return half_saturate(result);
+    else if constexpr (kAfter == After::kRelu)
+      return relu(result);
     else
-      return kOperation(operands...);
+      return result;
   }
 };
-template <class F, auto kOperation, bool kFlush>
+template <class F, auto kOperation, After kAfter>
 struct PackedHalf {
   template <class... Ts>
   static u32 apply(Ts... registers) {
-    return both<F>([](auto... halves) { return Half<F, kOperation, kFlush>::apply(halves...); }, registers...);
+    return both<F>([](auto... halves) { return Half<F, kOperation, kAfter>::apply(halves...); }, registers...);
   }
 };
-template <class F, auto kOperation, u32 kOperands, bool kFlush>
+template <class F, auto kOperation, u32 kOperands, After kAfter>
 Handler half_form(bool packed) {
-  using Single = Half<F, kOperation, kFlush>;
-  using Packed = PackedHalf<F, kOperation, kFlush>;
+  using Single = Half<F, kOperation, kAfter>;
+  using Packed = PackedHalf<F, kOperation, kAfter>;
   if constexpr (kOperands == 1)
     return packed ? unary<Packed, u32, u32> : unary<Single, F, F>;
   else if constexpr (kOperands == 2)
@@ -107,25 +105,55 @@ Handler half_form(bool packed) {
   else
     return packed ? ternary<Packed, u32, u32> : ternary<Single, F, F>;
 }
-template <auto kF16, auto kBf16, u32 kOperands>
+template <u32 kOperands, auto kF16, auto kF16Flush, auto kBf16, auto kBf16Flush, After kAfter = After::kNothing>
 Handler half_handler(Type type, bool ftz) {
+  const bool packed = type == Type::kF16x2 || type == Type::kBf16x2;
   switch (type) {
     case Type::kF16:
-    case Type::kF16x2: {
-      const bool packed = type == Type::kF16x2;
-      return ftz ? half_form<F16, kF16, kOperands, true>(packed) : half_form<F16, kF16, kOperands, false>(packed);
-    }
+    case Type::kF16x2:
+      return ftz ? half_form<F16, kF16Flush, kOperands, kAfter>(packed)
+                 : half_form<F16, kF16, kOperands, kAfter>(packed);
     case Type::kBf16:
     case Type::kBf16x2:
-      return ftz ? nullptr : half_form<BF16, kBf16, kOperands, false>(type == Type::kBf16x2);
+      return ftz ? half_form<BF16, kBf16Flush, kOperands, kAfter>(packed)
+                 : half_form<BF16, kBf16, kOperands, kAfter>(packed);
     default:
       return nullptr;
   }
 }
+template <auto kOperation, class F>
+F flush_two(F a, F b) {
+  return kOperation(flush(a), flush(b));
+}
+template <auto kOperation, class F>
+F flush_around(F a) {
+  return flush(kOperation(flush(a)));
+}
+template <class F>
+F negated(F a) {
+  return neg(a);
+}
+template <class F>
+F absolute(F a) {
+  return abs(a);
+}
 bool is_half(Type type) {
   return bytes_of(type) == 2 || facts(type).family == 'h';
 }
-#define TERRACE_HALF(function, operands) half_handler<function<F16>, function<BF16>, operands>(type, ftz)
+/// Only f16 has .ftz and .sat in add, sub, mul and fma; only fma has .relu, and not with .sat.
+#define TERRACE_HALF(function, operands, after)                                                                  \
+  half_handler<operands, function<false, F16>, function<true, F16>, function<false, BF16>, function<true, BF16>, \
+               after>(type, ftz)
+#define TERRACE_HALF_SAT(function, operands)                                                      \
+  (ftz || sat) && facts(type).name[0] == 'b' ? nullptr                                            \
+  : sat                                      ? TERRACE_HALF(function, operands, After::kSaturate) \
+                                             : TERRACE_HALF(function, operands, After::kNothing)
+#define TERRACE_HALF_UNARY(function)                                               \
+  half_handler<1, function<F16>, flush_around<function<F16>, F16>, function<BF16>, \
+               flush_around<function<BF16>, BF16>>(type, ftz)
+#define TERRACE_HALF_EXTREME(function, nan)                                                    \
+  half_handler<2, function<nan, F16>, flush_two<function<nan, F16>, F16>, function<nan, BF16>, \
+               flush_two<function<nan, BF16>, BF16>>(type, ftz)
 
 InstClass class_of(Type type) {
   return type == Type::kF64 ? InstClass::kDouble : InstClass::kFloat;
@@ -146,19 +174,19 @@ Modifiers take_modifiers(Decoding& d) {
   return m;
 }
 
-template <float (*kFunction)(float), bool kFlush>
+template <float (*kFunction)(float)>
 struct Approx {
   static constexpr bool kPerLane = true;
-  static float apply(float x) {
-    if constexpr (kFlush)
-      return flush(kFunction(flush(x)));
-    else
-      return kFunction(x);
-  }
+  static float apply(float x) { return kFunction(x); }
+  static constexpr Handler value = unary<Approx, float, float>;
 };
 template <float (*kFunction)(float)>
+float flush_approx(float x) {
+  return flush(kFunction(flush(x)));
+}
+template <float (*kFunction)(float)>
 Handler approx_handler(bool ftz) {
-  return ftz ? unary<Approx<kFunction, true>, float, float> : unary<Approx<kFunction, false>, float, float>;
+  return ftz ? Approx<flush_approx<kFunction>>::value : Approx<kFunction>::value;
 }
 template <double (*kFunction)(double)>
 struct ApproxDouble {
@@ -167,14 +195,9 @@ struct ApproxDouble {
   static constexpr Handler value = unary<ApproxDouble, double, double>;
 };
 
-template <float (*kFunction)(float, float), bool kFlush>
+template <float (*kFunction)(float, float)>
 struct ApproxDiv {
-  static float apply(float a, float b) {
-    if constexpr (kFlush)
-      return flush(kFunction(flush(a), flush(b)));
-    else
-      return kFunction(a, b);
-  }
+  static float apply(float a, float b) { return kFunction(a, b); }
   static constexpr Handler value = binary<ApproxDiv, float, float>;
 };
 
@@ -216,12 +239,6 @@ struct Sign {
   }
   static constexpr Handler value = unary<Sign, T, T>;
 };
-/// Halves: only sign bits change.
-template <u32 kSigns, bool kAbs>
-struct SignBits {
-  static u32 apply(u32 a) { return kAbs ? a & ~kSigns : a ^ kSigns; }
-  static constexpr Handler value = unary<SignBits, u32, u32>;
-};
 template <bool kAbs>
 Handler sign_handler(Type type, bool ftz) {
   switch (type) {
@@ -229,11 +246,11 @@ Handler sign_handler(Type type, bool ftz) {
       return ftz ? Sign<float, kAbs, true>::value : Sign<float, kAbs, false>::value;
     case Type::kF64:
       return ftz ? nullptr : Sign<double, kAbs, false>::value;
-    case Type::kF16:
-    case Type::kBf16:
-      return ftz ? nullptr : SignBits<0x8000, kAbs>::value;
     default:
-      return ftz ? nullptr : SignBits<0x8000'8000, kAbs>::value;
+      if constexpr (kAbs)
+        return TERRACE_HALF_UNARY(absolute);
+      else
+        return TERRACE_HALF_UNARY(negated);
   }
 }
 
@@ -251,9 +268,9 @@ void decode_float_add_sub(Decoding& d) {
   binary_operands(d, type);
   if (is_half(type))
     return choose(d,
-                  sat || round != Round::kNearestEven ? nullptr
-                  : subtract                          ? TERRACE_HALF(half_sub, 2)
-                                                      : TERRACE_HALF(half_add, 2),
+                  round != Round::kNearestEven ? nullptr
+                  : subtract                   ? (TERRACE_HALF_SAT(half_sub, 2))
+                                               : (TERRACE_HALF_SAT(half_add, 2)),
                   type);
   choose(d, subtract ? float_handler<Sub, 2>(type, round, ftz, sat) : float_handler<Add, 2>(type, round, ftz, sat),
          type);
@@ -262,14 +279,17 @@ void decode_float_add_sub(Decoding& d) {
 void decode_float_mul(Decoding& d) {
   const auto [round, ftz, sat, type] = take_modifiers(d);
   binary_operands(d, type);
-  if (is_half(type)) return choose(d, sat ? nullptr : TERRACE_HALF(half_mul, 2), type);
+  if (is_half(type)) return choose(d, TERRACE_HALF_SAT(half_mul, 2), type);
   choose(d, float_handler<Mul, 2>(type, round, ftz, sat), type);
 }
 
 void decode_fma(Decoding& d) {
+  const bool relu = d.take("relu");
   const auto [round, ftz, sat, type] = take_modifiers(d);
   ternary_operands(d, type);
-  if (is_half(type)) return choose(d, sat ? nullptr : TERRACE_HALF(half_fma, 3), type);
+  if (is_half(type) && relu) return choose(d, sat ? nullptr : TERRACE_HALF(half_fma, 3, After::kRelu), type);
+  if (is_half(type)) return choose(d, TERRACE_HALF_SAT(half_fma, 3), type);
+  if (relu) d.refuse(".relu exists for f16 and bf16 only");
   choose(d, float_handler<Fma, 3>(type, round, ftz, sat), type);
 }
 
@@ -280,8 +300,8 @@ void decode_float_div(Decoding& d) {
   d.facts.cls = type == Type::kF64 ? InstClass::kDouble : InstClass::kSpecial;
   if (approximate < 0) return choose(d, float_handler<Div, 2>(type, round, ftz, sat), type);
   if (type != Type::kF32) return choose(d, nullptr, type);
-  d.inst.run = approximate == 0 ? (ftz ? ApproxDiv<div_approx, true>::value : ApproxDiv<div_approx, false>::value)
-                                : (ftz ? ApproxDiv<div_full, true>::value : ApproxDiv<div_full, false>::value);
+  d.inst.run = approximate == 0 ? (ftz ? ApproxDiv<div_approx<true>>::value : ApproxDiv<div_approx<false>>::value)
+                                : (ftz ? ApproxDiv<div_full<true>>::value : ApproxDiv<div_full<false>>::value);
 }
 
 void decode_rcp_sqrt(Decoding& d) {
@@ -297,8 +317,8 @@ void decode_rcp_sqrt(Decoding& d) {
   if (type == Type::kF64) return choose(d, reciprocal && ftz ? ApproxDouble<rcp_approx_ftz>::value : nullptr, type);
   choose(d,
          type != Type::kF32 ? nullptr
-         : reciprocal       ? approx_handler<rcp_approx>(ftz)
-                            : approx_handler<sqrt_approx>(ftz),
+         : reciprocal       ? (ftz ? Approx<rcp_approx<true>>::value : Approx<rcp_approx<false>>::value)
+                            : (ftz ? Approx<sqrt_approx<true>>::value : Approx<sqrt_approx<false>>::value),
          type);
 }
 
@@ -312,8 +332,8 @@ void decode_approx(Decoding& d) {
     return choose(d, ftz ? ApproxDouble<rsqrt_approx_ftz>::value : ApproxDouble<rsqrt_approx>::value, type);
   if (is_half(type)) {
     return choose(d,
-                  opcode == "ex2"    ? half_handler<half_ex2_approx<F16>, half_ex2_approx<BF16>, 1>(type, false)
-                  : opcode == "tanh" ? half_handler<half_tanh_approx<F16>, half_tanh_approx<BF16>, 1>(type, false)
+                  opcode == "ex2"    ? TERRACE_HALF_UNARY(half_ex2_approx)
+                  : opcode == "tanh" ? TERRACE_HALF_UNARY(half_tanh_approx)
                                      : nullptr,
                   type);
   }
@@ -324,7 +344,7 @@ void decode_approx(Decoding& d) {
          : opcode == "sin"  ? approx_handler<sin_approx>(ftz)
          : opcode == "cos"  ? approx_handler<cos_approx>(ftz)
          : opcode == "tanh" ? approx_handler<tanh_approx>(ftz)
-                            : approx_handler<rsqrt_approx>(ftz),
+                            : (ftz ? Approx<rsqrt_approx<true>>::value : Approx<rsqrt_approx<false>>::value),
          type);
 }
 
@@ -343,14 +363,16 @@ void decode_float_min_max(Decoding& d) {
   } else if (type == Type::kF64 && !nan && !ftz && !xorsign) {
     handler = largest ? extreme_handler<double, true, NanRule::kOther, false>(false, false)
                       : extreme_handler<double, false, NanRule::kOther, false>(false, false);
-  } else if (is_half(type) && !xorsign) {
-    constexpr NanRule kN = NanRule::kNan, kO = NanRule::kOther;
-    if (nan)
-      handler = largest ? half_handler<half_max<kN, F16>, half_max<kN, BF16>, 2>(type, ftz)
-                        : half_handler<half_min<kN, F16>, half_min<kN, BF16>, 2>(type, ftz);
-    else
-      handler = largest ? half_handler<half_max<kO, F16>, half_max<kO, BF16>, 2>(type, ftz)
-                        : half_handler<half_min<kO, F16>, half_min<kO, BF16>, 2>(type, ftz);
+  } else if (is_half(type) && nan) {
+    constexpr NanRule kRule = NanRule::kNan;
+    handler = xorsign ? (largest ? TERRACE_HALF_EXTREME(half_max_xorsign_abs, kRule)
+                                 : TERRACE_HALF_EXTREME(half_min_xorsign_abs, kRule))
+                      : (largest ? TERRACE_HALF_EXTREME(half_max, kRule) : TERRACE_HALF_EXTREME(half_min, kRule));
+  } else if (is_half(type)) {
+    constexpr NanRule kRule = NanRule::kOther;
+    handler = xorsign ? (largest ? TERRACE_HALF_EXTREME(half_max_xorsign_abs, kRule)
+                                 : TERRACE_HALF_EXTREME(half_min_xorsign_abs, kRule))
+                      : (largest ? TERRACE_HALF_EXTREME(half_max, kRule) : TERRACE_HALF_EXTREME(half_min, kRule));
   }
   choose(d, handler, type);
 }

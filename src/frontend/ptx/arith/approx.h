@@ -3,8 +3,8 @@
 // inside the error the PTX ISA allows (docs/ptx.md has the measured errors). Real GPUs differ in the last bits.
 // Every coefficient is that of the function's power series; ranges are small enough for it.
 //
-// .ftz composes: flush(ex2_approx(flush(x))). Special values follow the tables of the PTX ISA.
-// SPDX-License-Identifier: MIT
+// .ftz composes: flush(ex2_approx(flush(x))), except where a function says otherwise. Special values follow the tables
+// of the PTX ISA. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/arith/convert.h"
@@ -144,9 +144,10 @@ inline float lg2_approx(float x) {
   return x >= 0 ? result : kNan<float>;
 }
 
-/// sin.approx.f32, cos.approx.f32: NaN for infinities; sin keeps the sign of a zero.
+/// sin.approx.f32, cos.approx.f32: NaN for infinities; sin of a subnormal is a zero of its sign, with and without .ftz.
 inline float sin_approx(float x) {
   if (!detail::finite(x)) return kNan<float>;
+  x = flush(x);
   if (x == 0) return x;
   return detail::to_float(detail::sine_of(detail::reduce_angle(x)));
 }
@@ -162,7 +163,7 @@ inline float tanh_approx(float x) {
   const double wide = double{x};
   const double bounded = wide < -20 ? -20 : (wide > 20 ? 20 : wide);  // 1 - tanh(20) is below half an ulp of 1
   const double z = bounded * bounded;
-  const double near_zero = __builtin_fma(__builtin_fma(2.0 / 15, z, -1.0 / 3) * z, bounded, bounded);
+  const double near_zero = bounded * __builtin_fma(__builtin_fma(2.0 / 15, z, -1.0 / 3), z, 1.0);
   const double e = detail::exp2_double(x == x ? bounded * (2 / detail::kLn2) : 0.0);
   const double value = z < 0x1p-12 ? near_zero : (e - 1) / (e + 1);
   return x == x ? static_cast<float>(value) : kNan<float>;
@@ -170,44 +171,48 @@ inline float tanh_approx(float x) {
 
 /// The float ones are correctly rounded: the host's division and square root are exact enough and as fast as any
 /// estimate.
+template <bool Ftz = false>
 inline float rcp_approx(float x) {
-  return rcp<Round::kNearestEven>(x);
+  return rcp<Round::kNearestEven, Ftz>(x);
 }
+template <bool Ftz = false>
 inline float sqrt_approx(float x) {
-  return sqrt<Round::kNearestEven>(x);
+  return sqrt<Round::kNearestEven, Ftz>(x);
 }
+template <bool Ftz = false>
 inline float rsqrt_approx(float x) {
-  // -0 gives -inf: 1 / sqrt(-0).
-  return detail::to_float(1.0 / __builtin_sqrt(double{x}));
+  // 1 / sqrt(-0) is -inf, as the ISA's table asks. The result is never subnormal.
+  return detail::to_float(1.0 / __builtin_sqrt(double{Ftz ? flush(x) : x}));
 }
 
 /// div.approx.f32: zero when the divisor is above 2^126 (NaN if a is infinite, as infinity times the zero reciprocal).
+template <bool Ftz = false>
 inline float div_approx(float a, float b) {
   const bool huge = (magnitude_of(b) > 0x7e80'0000) & (magnitude_of(b) < Format<float>::kInf);
-  const float quotient = div<Round::kNearestEven>(a, b);
+  const float quotient = div<Round::kNearestEven, Ftz>(a, b);
   const float vanished = from_bits<float>((bits_of(a) ^ bits_of(b)) & kSignBit<float>);
-  const bool finite_numerator = detail::finite(a);
-  return huge ? (finite_numerator ? vanished : kNan<float>) : quotient;
+  return huge ? (detail::finite(a) ? vanished : kNan<float>) : quotient;
 }
+template <bool Ftz = false>
 inline float div_full(float a, float b) {
-  return div<Round::kNearestEven>(a, b);
+  return div<Round::kNearestEven, Ftz>(a, b);
 }
 
 /// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: only the upper 32 bits of the operand count and only those of the result
-/// are not zero; subnormals are flushed on both sides.
+/// are not zero; subnormals are flushed on both sides. The NaN is the H200's.
 inline double upper_word(double x) {
   return from_bits<double>(bits_of(x) & 0xffff'ffff'0000'0000);
 }
 inline double rcp_approx_ftz(double x) {
   const double y = flush(1.0 / flush(upper_word(x)));
-  return x == x ? upper_word(y) : kNan<double>;
+  return y == y ? upper_word(y) : from_bits<double>(0x7fff'ffff'0000'0000);
 }
 inline double rsqrt_approx_ftz(double x) {
   const double y = 1.0 / __builtin_sqrt(flush(upper_word(x)));
-  return y == y ? upper_word(y) : kNan<double>;
+  return y == y ? upper_word(y) : from_bits<double>(0x7fff'ffff'0000'0000);
 }
 inline double rsqrt_approx(double x) {
-  return canonical(1.0 / __builtin_sqrt(x));
+  return or_nan(1.0 / __builtin_sqrt(x), x);
 }
 
 /// ex2.approx and tanh.approx for halves: the float result rounded to the half.

@@ -82,7 +82,7 @@ inline F round_to_integral(F x) {
     else
       result = __builtin_ceil(x);
   }
-  return canonical(result);
+  return or_nan(result, x);
 }
 template <Round R, NarrowFloat F>
 inline F round_to_integral(F x) {
@@ -112,23 +112,51 @@ inline I float_to_int(F x) {
   return float_to_int<I, R>(widen_to_float(x));
 }
 
-/// Between float formats. Widening is exact and R then means nothing; a NaN becomes the canonical NaN of the result.
-template <class To, Round R, class From>
+namespace detail {
+
+/// How an H200 converts a NaN between f64 and another format: sign and leading payload bits stay, and it becomes quiet.
+template <class To, class From>
+inline To converted_nan(From x) {
+  constexpr int kFrom = Format<From>::kPrecision - 1, kTo = Format<To>::kPrecision - 1;
+  const u64 payload = bits_of(x) & ((u64{1} << kFrom) - 1);
+  const u64 moved = kTo > kFrom ? payload << (kTo - kFrom) : payload >> (kFrom - kTo);
+  const u64 result = moved | u64{Format<To>::kInf} | u64{1} << (kTo - 1) | (is_negative(x) ? u64{kSignBit<To>} : 0);
+  return from_bits<To>(static_cast<typename Format<To>::Bits>(result));
+}
+
+}  // namespace detail
+
+/// .ftz on the operand of a conversion: it also makes a NaN canonical, as on an H200.
+template <class F>
+inline F canonical_flush(F x) {
+  return is_nan(x) ? kNan<F> : flush(x);
+}
+
+/// Between float formats. Widening is exact and R then means nothing. NaNs as an H200 does: from and to f64 they are
+/// passed on, from bf16 to f32 unchanged, otherwise the canonical NaN of the result.
+template <class To, Round R, bool Ftz = false, class From>
 inline To float_to_float(From x) {
-  if constexpr (std::same_as<To, From>)
+  // .ftz concerns f32 operands and results only.
+  if constexpr (Ftz && std::same_as<From, float>)
+    return float_to_float<To, R>(canonical_flush(x));
+  else if constexpr (Ftz && NarrowFloat<From> && std::same_as<To, float>)
+    return canonical_flush(float_to_float<To, R>(x));
+  else if constexpr (std::same_as<To, From>)
     return x;
-  else if constexpr (std::same_as<To, double>) {
-    const double wide = widen(x);
-    return canonical(wide);
-  } else if constexpr (std::same_as<To, float> && NarrowFloat<From>) {
+  else if constexpr (std::same_as<To, double>)
+    return is_nan(x) ? detail::converted_nan<double>(x) : widen(x);
+  else if constexpr (std::same_as<From, double>) {
+    constexpr bool kFlush = Ftz && std::same_as<To, float>;
+    if constexpr (R == Round::kNearestEven && std::same_as<To, float> && !kFlush)
+      return x == x ? static_cast<float>(x) : detail::converted_nan<float>(x);
+    else
+      return is_nan(x) ? detail::converted_nan<To>(x) : narrow<To, R, kFlush>(x);
+  } else if constexpr (std::same_as<From, BF16> && std::same_as<To, float>)
+    return widen_to_float(x);
+  else if constexpr (std::same_as<To, float>)
     return canonical(widen_to_float(x));
-  } else if constexpr (std::same_as<To, float> && R == Round::kNearestEven) {
-    return canonical(static_cast<float>(x));
-  } else if constexpr (std::same_as<From, double>) {
-    return narrow<To, R>(x);
-  } else {
+  else
     return narrow<To, R>(widen(x));
-  }
 }
 
 /// .relu: a negative result becomes +0, a NaN the canonical NaN.
@@ -137,11 +165,11 @@ inline F relu(F x) {
   return is_nan(x) ? kNan<F> : (is_negative(x) ? from_bits<F>(0) : x);
 }
 
-/// cvt.rna.tf32.f32: to nearest, ties away from zero. The 13 low bits are cleared.
+/// cvt.rna.tf32.f32: to nearest, ties away from zero. The 13 low bits are cleared, of NaNs too (an H200 does so).
 inline u32 float_to_tf32_rna(float x) {
   const u32 bits = bits_of(x);
   const u32 rounded = (bits + 0x1000) & ~u32{0x1fff};
-  return magnitude_of(x) > 0x7f80'0000 ? Format<float>::kNan : (magnitude_of(x) == 0x7f80'0000 ? bits : rounded);
+  return magnitude_of(x) < Format<float>::kInf ? rounded : bits & ~u32{0x1fff};
 }
 
 /// cvt.rn.f16x2.f32 d, a, b and its like: a becomes the upper half, b the lower.

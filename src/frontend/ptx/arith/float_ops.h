@@ -1,10 +1,9 @@
 // f32 and f64 arithmetic as PTX defines it, in all four rounding modes: add, sub, mul, fma, div, rcp, sqrt, min, max,
-// compares, testp, copysign. Modifiers compose around an operation: `saturate(flush(add<R>(flush(a), flush(b))))` is
-// add.R.ftz.sat.f32.
+// compares, testp, copysign. `mul<R, true>` is mul.R.ftz; `saturate` around it adds .sat.
 //
-// Round-to-nearest is the host's own IEEE operation. Directed f32 is exact double arithmetic rounded once; directed f64
-// is done in integers (soft_double.h). f32 returns the canonical NaN; f64 propagates a NaN operand as described at
-// `nan_of`. SPDX-License-Identifier: MIT
+// Round-to-nearest is the host's own IEEE operation and free of branches. Directed f32 is exact double arithmetic
+// rounded once; directed f64 is done in integers (soft_double.h). Where the ISA leaves a NaN open, an H200 was asked:
+// f32 returns 0x7fffffff, f64 passes a NaN operand on. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/arith/rounding.h"
@@ -12,7 +11,7 @@
 
 namespace terrace::ptx {
 
-/// .ftz: a subnormal becomes a zero of its sign.
+/// A subnormal becomes a zero of its sign: what .ftz does to operands. Results need more care (`flush_product`).
 template <class F>
 inline F flush(F x) {
   using Bits = typename Format<F>::Bits;
@@ -30,6 +29,28 @@ inline F saturate(F x) {
 template <class F>
 inline F canonical(F x) {
   return x == x ? x : kNan<F>;
+}
+
+/// The result of an operation when it is no NaN; else the NaN that the hardware gives. f64 returns its first NaN
+/// operand in the order the caller lists them, made quiet; their order, and that signs of sources do not matter, is the
+/// H200's.
+template <class... Operands>
+inline float or_nan(float result, Operands...) {
+  return canonical(result);
+}
+inline double quiet(double x) {
+  return from_bits<double>(bits_of(x) | 0x0008'0000'0000'0000);
+}
+inline double or_nan(double result) {
+  return canonical(result);
+}
+inline double or_nan(double result, double a) {
+  return result == result ? result : (a == a ? kNan<double> : quiet(a));
+}
+template <class... Operands>
+inline double or_nan(double result, double first, Operands... rest) {
+  const double other = or_nan(result, rest...);
+  return result == result ? result : (first == first ? other : quiet(first));
 }
 
 namespace detail {
@@ -71,80 +92,121 @@ inline bool finite(double x) {
 
 }  // namespace detail
 
-template <Round R, class F>
+namespace detail {
+
+/// .ftz on a product, quotient or fused result of normal floats. The hardware rounds to full precision first and
+/// flushes what is then below 2^-126; `scaled` is the same operation on operands 2^24 larger, whose rounding sees no
+/// subnormals.
+inline float flush_product(float result, float scaled) {
+  const float zero = from_bits<float>(bits_of(result) & kSignBit<float>);
+  return from_bits<float>(magnitude_of(scaled)) < 0x1p-102f ? zero : result;
+}
+
+}  // namespace detail
+
+template <Round R, bool Ftz = false, class F>
 inline F add(F a, F b) {
-  if constexpr (R == Round::kNearestEven) return canonical(a + b);
-  if constexpr (detail::kIsFloat<F>)
+  static_assert(!Ftz || detail::kIsFloat<F>, "PTX has no .ftz for f64 arithmetic");
+  // A sum of normal floats that is subnormal is exact, so flushing it is all there is to .ftz.
+  if constexpr (Ftz)
+    return flush(add<R>(flush(a), flush(b)));
+  else if constexpr (R == Round::kNearestEven)
+    return or_nan(a + b, b, a);
+  else if constexpr (detail::kIsFloat<F>)
     return narrow<F, R>(detail::odd_sum<R>(a, b));
   else if (!detail::finite(a) || !detail::finite(b))
-    return canonical(a + b);
+    return or_nan(a + b, b, a);
   else
     return soft::sum<R>(soft::unpack(a), soft::unpack(b));
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F sub(F a, F b) {
-  return add<R>(a, -b);
+  const F difference = add<R, Ftz>(a, from_bits<F>(bits_of(b) ^ kSignBit<F>));
+  return or_nan(difference, b, a);
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F mul(F a, F b) {
-  if constexpr (R == Round::kNearestEven) return canonical(a * b);
-  if constexpr (detail::kIsFloat<F>)
-    return narrow<F, R>(double(a) * double(b));
-  else if (!detail::finite(a) || !detail::finite(b))
-    return canonical(a * b);
+  static_assert(!Ftz || detail::kIsFloat<F>, "PTX has no .ftz for f64 arithmetic");
+  if constexpr (Ftz) a = flush(a), b = flush(b);
+  if constexpr (R != Round::kNearestEven && detail::kIsFloat<F>)
+    return narrow<F, R, Ftz>(double(a) * double(b));
+  else if constexpr (Ftz)
+    return detail::flush_product(canonical(a * b), (a * 0x1p24f) * b);
+  else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b))
+    return or_nan(a * b, b, a);
   else
     return soft::pack<R>(soft::product(soft::unpack(a), soft::unpack(b)));
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F fma(F a, F b, F c) {
+  static_assert(!Ftz || detail::kIsFloat<F>, "PTX has no .ftz for f64 arithmetic");
+  if constexpr (Ftz) a = flush(a), b = flush(b), c = flush(c);
   if constexpr (detail::kIsFloat<F>) {
-    if constexpr (R == Round::kNearestEven) return canonical(__builtin_fmaf(a, b, c));
-    return narrow<F, R>(detail::odd_sum<R>(double(a) * double(b), double(c)));
+    if constexpr (R != Round::kNearestEven) {
+      return narrow<F, R, Ftz>(detail::odd_sum<R>(double(a) * double(b), double(c)));
+    } else {
+      const float result = canonical(__builtin_fmaf(a, b, c));
+      return Ftz ? detail::flush_product(result, __builtin_fmaf(a * 0x1p24f, b, c * 0x1p24f)) : result;
+    }
   } else {
     if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b) || !detail::finite(c))
-      return canonical(__builtin_fma(a, b, c));
+      return or_nan(__builtin_fma(a, b, c), b, c, a);
     return soft::sum<R>(soft::product(soft::unpack(a), soft::unpack(b)), soft::unpack(c));
   }
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F div(F a, F b) {
-  if constexpr (R == Round::kNearestEven) return canonical(a / b);
-  if constexpr (detail::kIsFloat<F>)
-    return narrow<F, R>(detail::odd_quotient(a, b));
-  else if (!detail::finite(a) || !detail::finite(b) || a == 0 || b == 0)
-    return canonical(a / b);
+  static_assert(!Ftz || detail::kIsFloat<F>, "PTX has no .ftz for f64 arithmetic");
+  if constexpr (Ftz) a = flush(a), b = flush(b);
+  if constexpr (R != Round::kNearestEven && detail::kIsFloat<F>)
+    return narrow<F, R, Ftz>(detail::odd_quotient(a, b));
+  else if constexpr (Ftz)
+    return detail::flush_product(canonical(a / b), (a * 0x1p24f) / b);
+  else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b) || a == 0 || b == 0)
+    return or_nan(a / b, a, b);
   else
     return soft::quotient<R>(soft::unpack(a), soft::unpack(b));
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F rcp(F a) {
-  return div<R>(F(1), a);
+  return div<R, Ftz>(F(1), a);
 }
 
-template <Round R, class F>
+template <Round R, bool Ftz = false, class F>
 inline F sqrt(F a) {
+  if constexpr (Ftz) a = flush(a);  // the root of a normal number is normal
   if constexpr (detail::kIsFloat<F>) {
-    if constexpr (R == Round::kNearestEven) return canonical(__builtin_sqrtf(a));
-    return narrow<F, R>(detail::odd_root(a));
+    if constexpr (R == Round::kNearestEven)
+      return canonical(__builtin_sqrtf(a));
+    else
+      return narrow<F, R>(detail::odd_root(a));
   } else {
-    if (R == Round::kNearestEven || !detail::finite(a) || !(a > 0)) return canonical(__builtin_sqrt(a));
+    if (R == Round::kNearestEven || !detail::finite(a) || !(a > 0)) return or_nan(__builtin_sqrt(a), a);
     return soft::square_root<R>(soft::unpack(a));
   }
 }
 
-/// neg and abs act on the sign bit alone, NaNs included.
+/// neg and abs: of a NaN they return what other arithmetic does, its sign as it was.
 template <class F>
 inline F neg(F a) {
-  return from_bits<F>(static_cast<typename Format<F>::Bits>(bits_of(a) ^ kSignBit<F>));
+  const F result = from_bits<F>(static_cast<typename Format<F>::Bits>(bits_of(a) ^ kSignBit<F>));
+  if constexpr (std::same_as<F, double>)
+    return or_nan(result, a);
+  else
+    return is_nan(a) ? kNan<F> : result;
 }
 template <class F>
 inline F abs(F a) {
-  return from_bits<F>(magnitude_of(a));
+  const F result = from_bits<F>(magnitude_of(a));
+  if constexpr (std::same_as<F, double>)
+    return or_nan(result, a);
+  else
+    return is_nan(a) ? kNan<F> : result;
 }
 
 /// copysign d, a, b: the sign of a on the value of b.
@@ -167,7 +229,7 @@ inline F extreme(F a, F b) {
   if constexpr (N == NanRule::kOther) {
     result = b == b ? result : a;
     result = a == a ? result : b;
-    return canonical(result);
+    return or_nan(result, b, a);
   }
   return (a == a) & (b == b) ? result : kNan<F>;
 }
@@ -183,14 +245,16 @@ inline F max(F a, F b) {
   return detail::extreme<N, true>(a, b);
 }
 
-/// .xorsign.abs: the magnitude of the smaller (larger) magnitude, negative when exactly one operand is.
+/// .xorsign.abs: the smaller (larger) magnitude, negative when exactly one operand is; a NaN stays the canonical NaN.
 template <NanRule N, class F>
 inline F min_xorsign_abs(F a, F b) {
-  return from_bits<F>(magnitude_of(min<N>(abs(a), abs(b))) | ((bits_of(a) ^ bits_of(b)) & kSignBit<F>));
+  const F result = min<N>(from_bits<F>(magnitude_of(a)), from_bits<F>(magnitude_of(b)));
+  return canonical(from_bits<F>(magnitude_of(result) | ((bits_of(a) ^ bits_of(b)) & kSignBit<F>)));
 }
 template <NanRule N, class F>
 inline F max_xorsign_abs(F a, F b) {
-  return from_bits<F>(magnitude_of(max<N>(abs(a), abs(b))) | ((bits_of(a) ^ bits_of(b)) & kSignBit<F>));
+  const F result = max<N>(from_bits<F>(magnitude_of(a)), from_bits<F>(magnitude_of(b)));
+  return canonical(from_bits<F>(magnitude_of(result) | ((bits_of(a) ^ bits_of(b)) & kSignBit<F>)));
 }
 
 /// The comparisons of set and setp. lo, ls, hi, hs are lt, le, gt, ge on unsigned integers: the operand type says so.
@@ -248,9 +312,10 @@ inline bool testp(F a) {
     case TestProperty::kNotANumber:
       return magnitude > Format<F>::kInf;
     case TestProperty::kNormal:
-      return (magnitude >= kMinNormal) & (magnitude < Format<F>::kInf);
+      return ((magnitude >= kMinNormal) & (magnitude < Format<F>::kInf)) |
+             (magnitude == 0);  // the ISA counts zeros as normal
     case TestProperty::kSubnormal:
-      return magnitude < kMinNormal;  // the ISA counts zero as subnormal
+      return (magnitude < kMinNormal) & (magnitude != 0);
   }
   return false;
 }

@@ -8,25 +8,28 @@
 
 namespace terrace::ptx {
 
-/// Rounding is to nearest: PTX has no other for halves.
-template <NarrowFloat F>
+/// Rounding is to nearest: PTX has no other for halves. Ftz flushes operands and, as narrow says, results.
+template <bool Ftz = false, NarrowFloat F>
 inline F half_add(F a, F b) {
-  return narrow<F, Round::kNearestEven>(detail::odd_sum<Round::kNearestEven>(widen(a), widen(b)));
+  if constexpr (Ftz) a = flush(a), b = flush(b);
+  return narrow<F, Round::kNearestEven, Ftz>(detail::odd_sum<Round::kNearestEven>(widen(a), widen(b)));
 }
-template <NarrowFloat F>
+template <bool Ftz = false, NarrowFloat F>
 inline F half_sub(F a, F b) {
-  return half_add(a, neg(b));
+  return half_add<Ftz>(a, neg(b));
 }
-template <NarrowFloat F>
+template <bool Ftz = false, NarrowFloat F>
 inline F half_mul(F a, F b) {
-  return narrow<F, Round::kNearestEven>(widen(a) * widen(b));  // at most 22 bits: exact
+  if constexpr (Ftz) a = flush(a), b = flush(b);
+  return narrow<F, Round::kNearestEven, Ftz>(widen(a) * widen(b));  // at most 22 bits: exact
 }
-template <NarrowFloat F>
+template <bool Ftz = false, NarrowFloat F>
 inline F half_fma(F a, F b, F c) {
-  return narrow<F, Round::kNearestEven>(detail::odd_sum<Round::kNearestEven>(widen(a) * widen(b), widen(c)));
+  if constexpr (Ftz) a = flush(a), b = flush(b), c = flush(c);
+  return narrow<F, Round::kNearestEven, Ftz>(detail::odd_sum<Round::kNearestEven>(widen(a) * widen(b), widen(c)));
 }
 
-/// .sat for halves, and .relu of fma: into [+0, 1], a NaN becomes +0; or negatives to +0, a NaN canonical.
+/// .sat for halves: into [+0, 1], a NaN becomes +0.
 template <NarrowFloat F>
 inline F half_saturate(F x) {
   return narrow<F, Round::kNearestEven>(saturate(widen_to_float(x)));
@@ -42,12 +45,23 @@ inline F half_max(F a, F b) {
   return narrow<F, Round::kNearestEven>(max<N>(widen_to_float(a), widen_to_float(b)));
 }
 
+/// .xorsign.abs, as for f32.
+template <NanRule N, NarrowFloat F>
+inline F half_min_xorsign_abs(F a, F b) {
+  return narrow<F, Round::kNearestEven>(min_xorsign_abs<N>(widen_to_float(a), widen_to_float(b)));
+}
+template <NanRule N, NarrowFloat F>
+inline F half_max_xorsign_abs(F a, F b) {
+  return narrow<F, Round::kNearestEven>(max_xorsign_abs<N>(widen_to_float(a), widen_to_float(b)));
+}
+
 template <Compare C, NarrowFloat F>
 inline bool half_compare(F a, F b) {
   return compare<C>(widen_to_float(a), widen_to_float(b));
 }
 
-/// Applies an operation to the low and the high halves of registers: both<F16>(half_add<F16>, a, b).
+/// Applies an operation to the low and the high halves of registers: both<F16>([](F16 x, F16 y) { return half_add(x,
+/// y); }, a, b).
 template <NarrowFloat F, class Operation, class... Registers>
 inline u32 both(Operation operation, Registers... registers) {
   const F low = operation(F{static_cast<u16>(registers)}...);

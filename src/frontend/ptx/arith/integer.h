@@ -128,7 +128,8 @@ inline i32 mad24_hi_sat(i32 a, i32 b, i32 c) {
   return clamp_s32(i64{mul24_hi(a, b)} + c);
 }
 
-/// Division by zero gives all ones and the most negative number divided by -1 gives itself: the ISA leaves both open.
+/// Division by zero gives all ones, quotient and remainder, and the most negative number divided by -1 gives itself:
+/// the ISA leaves them open, an H200 does so in all widths.
 template <std::integral T>
 inline T int_div(T a, T b) {
   if (b == 0) return static_cast<T>(~T(0));
@@ -137,10 +138,9 @@ inline T int_div(T a, T b) {
   }
   return static_cast<T>(a / b);
 }
-/// The remainder that belongs to int_div: a by zero gives a, and by -1 gives 0.
 template <std::integral T>
 inline T int_rem(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(~T(0));
   if constexpr (std::signed_integral<T>) {
     if (b == T(-1)) return 0;
   }
@@ -212,6 +212,15 @@ inline u32 bmsk(u32 position, u32 length) {
   const u32 pos = Wrap ? position & 31 : position;
   const u32 len = Wrap ? length & 31 : length;
   return shl<u32>(shl<u32>(1, len) - 1, pos);
+}
+
+/// szext: the low `length` bits of a, extended by their sign or by zeros.
+template <bool Wrap, class T>
+inline T szext(T a, u32 length) {
+  const u32 len = Wrap ? length & 31 : length;
+  const u32 field = shl<u32>(1, len) - 1;
+  const bool negative = std::signed_integral<T> && len - 1 < 31 && ((static_cast<u32>(a) >> (len - 1)) & 1) != 0;
+  return static_cast<T>((static_cast<u32>(a) & field) | (negative ? ~field : 0u));
 }
 
 template <std::unsigned_integral T>

@@ -31,8 +31,8 @@ struct TF32 {
   friend bool operator==(TF32, TF32) = default;
 };
 
-/// Shape of an IEEE-like format, and the one NaN that arithmetic in this format returns (what an H200 returns; see
-/// docs/ptx.md).
+/// Shape of an IEEE-like format, and the NaN that arithmetic in this format returns: always that one, except that f64
+/// passes a NaN operand on (float_ops.h). As measured on an H200.
 template <class F>
 struct Format;
 template <>
@@ -122,8 +122,10 @@ inline double to_odd(double value, double error) {
   return from_bits<double>(bits + ((inexact & ((bits & 1) == 0)) ? step : 0));
 }
 
-/// The bits of x rounded once to format F.
-template <class F, Round R>
+/// The bits of x rounded once to format F. With Ftz a result that is below the smallest normal number when rounded to
+/// full precision becomes a zero of its sign; this is how the hardware decides, and it differs from flushing the IEEE
+/// result where that rounds up to the smallest normal number.
+template <class F, Round R, bool Ftz = false>
 inline typename Format<F>::Bits narrow_bits(double x) {
   using Bits = typename Format<F>::Bits;
   constexpr int kP = Format<F>::kPrecision;
@@ -135,25 +137,27 @@ inline typename Format<F>::Bits narrow_bits(double x) {
   const u64 significand = (magnitude & ((u64{1} << 52) - 1)) | (u64{biased > 0} << 52);
   // Bits that do not fit: more of them below the smallest normal number. 62 is past every bit and keeps shifts defined.
   const int below = Format<F>::kMinExponent - exponent;
-  const int wanted = 53 - kP + (below > 0 ? below : 0);
+  const int wanted = 53 - kP + (below > 0 && !Ftz ? below : 0);
   const int drop = wanted < 62 ? wanted : 62;
   const u64 kept = significand >> drop;
   const u64 remainder = significand - (kept << drop);
   const u64 up = rounds_up<R, u64>(negative, (kept & 1) != 0, remainder, u64{1} << (drop - 1));
   // The leading bit of a normal significand carries into the exponent field, and so does a mantissa rounded up to 2.
-  const u64 rounded = (static_cast<u64>(below > 0 ? 0 : -below) << (kP - 1)) + kept + up;
+  u64 rounded = (static_cast<u64>(below > 0 ? 0 : -below) << (kP - 1)) + kept + up;
+  if constexpr (Ftz) {
+    const bool carried = (below == 1) & (kept + up == u64{1} << kP);
+    rounded = below > 0 ? (carried ? u64{1} << (kP - 1) : 0) : rounded;
+  }
   u64 result = rounded < Format<F>::kInf ? rounded : u64{overflow_magnitude<R, Bits>(negative, Format<F>::kInf)};
   result = magnitude == Format<double>::kInf ? u64{Format<F>::kInf} : result;
   const u64 sign = negative ? u64{1} << (std::same_as<F, TF32> ? 18 : sizeof(F) * 8 - 1) : 0;
   return static_cast<Bits>(magnitude > Format<double>::kInf ? u64{Format<F>::kNan} : result | sign);
 }
 
-template <class F, Round R>
+template <class F, Round R, bool Ftz = false>
 inline F narrow(double x) {
-  if constexpr (std::same_as<F, TF32>)
-    return TF32{narrow_bits<TF32, R>(x) << 13};
-  else
-    return from_bits<F>(narrow_bits<F, R>(x));
+  const auto bits = narrow_bits<F, R, Ftz>(x);
+  return from_bits<F>(std::same_as<F, TF32> ? static_cast<decltype(bits)>(bits << 13) : bits);
 }
 
 /// The exact value of a narrow format. A NaN stays a NaN.
