@@ -1,9 +1,10 @@
 # One set of flags for every target, so that the same source gives the same simulated results everywhere:
-# a fixed instruction set (never native) and no contraction of a*b+c into a fused operation behind our back.
+# a fixed instruction set (never native), no contraction of a*b+c into a fused operation behind our back, and no errno from
+# sqrt, which would call libm and keep loops over lanes from vectorising.
 add_library(terrace_flags INTERFACE)
 target_include_directories(terrace_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(terrace_flags INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off -fno-math-errno
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(terrace_flags INTERFACE -march=x86-64-v3)
