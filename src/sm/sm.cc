@@ -236,7 +236,9 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
     default:
       break;
   }
-  const u64 global_lanes = effect_.active & ~effect_.shared_lanes;
+  const bool atomic = effect_.action == MemoryAction::kAtomic || effect_.action == MemoryAction::kReduction;
+  // Atomics on local memory concern one thread alone: they are done at once.
+  const u64 global_lanes = atomic ? effect_.atomic_lanes : effect_.active & ~effect_.shared_lanes;
   if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, now, occupied);
   if (global_lanes == 0) return now + config_.shared.latency;
   Warp& warp = warps_[slot];

@@ -79,6 +79,7 @@ class ScriptedStream final : public InstStream {
     effect.released_warps = effect.shared_lanes = 0;
     effect.words = 1;
     effect.atomic = kNoAtomic;
+    effect.atomic_lanes = effect.active;
     if (state.round == rounds_) return void(effect.status = WarpStatus::kDone);
     const ScriptOp& op = script_[state.op];
     effect.action = op.inst.action;

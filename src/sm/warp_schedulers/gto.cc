@@ -15,10 +15,13 @@ class GtoWarpScheduler final : public WarpScheduler {
   };
   GtoWarpScheduler(const Context&, Params) {}
 
-  void started(u32 slot, u64 age) override { age_[slot] = age; }
+  void started(u32 slot, u64 age) override {
+    age_[slot] = age;
+    if (slot == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
+  }
 
   u32 pick(u64 candidates) override {
-    if (candidates >> last_ & 1) return last_;
+    if (last_ != kNobody && (candidates >> last_ & 1)) return last_;
     u32 oldest = static_cast<u32>(std::countr_zero(candidates));
     for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
       const u32 slot = static_cast<u32>(std::countr_zero(left));
@@ -29,7 +32,8 @@ class GtoWarpScheduler final : public WarpScheduler {
 
  private:
   std::array<u64, 64> age_{};
-  u32 last_ = 0;
+  static constexpr u32 kNobody = 64;
+  u32 last_ = kNobody;
 };
 
 REGISTER_POLICY(WarpScheduler, GtoWarpScheduler, "gto", .summary = "the last one while it can, else the oldest");
