@@ -225,6 +225,7 @@ Rows half_rows() {
     }
     compare_rows(rows, t, false);
   }
+  compare_rows(rows, kF16, true);
   return rows;
 }
 

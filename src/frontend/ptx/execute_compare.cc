@@ -27,10 +27,10 @@ u64 combine(const Execution& x, const Inst& i, u64 holds) {
 
 template <Compare C, class T, bool kFlush>
 bool holds_for(T a, T b) {
-  if constexpr (std::is_class_v<T>)
+  if constexpr (kFlush)
+    return holds_for<C, T, false>(flush(a), flush(b));
+  else if constexpr (std::is_class_v<T>)
     return half_compare<C>(a, b);
-  else if constexpr (kFlush)
-    return compare<C>(flush(a), flush(b));
   else
     return compare<C>(a, b);
 }
@@ -93,7 +93,7 @@ Handler compare_handler(int c, Type type, bool ftz) {
     case Type::kF64:
       return float_compare<double>(c);
     case Type::kF16:
-      return float_compare<F16>(c);
+      return ftz ? float_compare<F16, true>(c) : float_compare<F16>(c);
     case Type::kBf16:
       return float_compare<BF16>(c);
     default:
