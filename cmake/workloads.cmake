@@ -37,8 +37,8 @@ list(JOIN TERRACE_DEVICE_FLAGS " " device_flags)
 set_source_files_properties(src/frontend/device_code.cc PROPERTIES COMPILE_DEFINITIONS
   "TERRACE_DEVICE_FLAGS=\"${device_flags}\"")
 
-# With a CUDA toolkit at hand, `cmake --build . --target nvcc_modules` compiles the same sources with nvcc, and a test runs
-# them. Nothing else needs it.
+# With a CUDA toolkit at hand, `cmake --build . --target nvcc_modules` compiles the same sources with nvcc; where that was
+# done, tests run them too. Nothing else needs it.
 find_program(TERRACE_NVCC nvcc PATHS /usr/local/cuda/bin)
 if(TERRACE_NVCC)
   set(nvcc_modules "")

@@ -96,7 +96,6 @@ double rate(const ExecResult& result) {
 
 std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory) {
   std::vector<KernelCounts> kernels;  // in the order of their first launches
-  program.initialise(memory);
   while (const auto launch = program.next(memory)) {
     FunctionalRunner runner(stream);
     runner.run(*launch);
@@ -122,6 +121,7 @@ ExecResult execute_program(const ExecOptions& options) {
   program.allocate(memory);
   result.footprint_bytes = memory.footprint_bytes();
   ptx::Machine machine(ptx::parse_module(code.file, code.ptx), memory);
+  program.initialise(memory);
   const auto from = std::chrono::steady_clock::now();
   result.kernels = run_functionally(program, machine, memory);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();

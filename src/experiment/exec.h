@@ -43,7 +43,7 @@ struct ExecResult {
   std::optional<CheckResult> check;
 };
 
-/// Initialises and runs a program whose buffers are allocated; counts by kernel.
+/// Runs every launch of a program whose buffers are allocated and filled; counts by kernel.
 std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory);
 
 /// Runs the program. Wrong input, or a program that touches what is not its own, is an InputError.

@@ -8,10 +8,9 @@ extern "C" __global__ void bfs1(const int2* nodes, const int* edges, u8* mask, u
   const u32 v = global_thread();
   if (v >= vertices || !mask[v]) return;
   mask[v] = 0;
-  const int first = nodes[v].x;
-  const int end = first + nodes[v].y;
+  // The end is read again and again, as in the original: the compiler cannot know that no store below changes it.
 #pragma unroll 1
-  for (int e = first; e < end; ++e) {
+  for (int e = nodes[v].x; e < nodes[v].x + nodes[v].y; ++e) {
     const int u = edges[e];
     if (!visited[u]) {
       cost[u] = cost[v] + 1;
