@@ -163,7 +163,9 @@ class Assigner final : public PathFields {
   }
 
   std::string where() const { return given_.origin.text(); }
-  std::string shown() const { return (shown_under_.empty() ? "" : std::string(shown_under_) + ".") + given_.path; }
+  std::string shown() const {
+    return printable((shown_under_.empty() ? "" : std::string(shown_under_) + ".") + given_.path);
+  }
 
   [[noreturn]] void refuse(std::string_view phrase, std::string_view suggestion = "") const {
     const std::string_view text = bare();

@@ -108,7 +108,7 @@ ResultDiff diff_results(const Tree& a, const Tree& b) {
   diff.stats = differences(leaves(a, counted), leaves(b, counted));
   std::erase_if(diff.stats, [](const Difference& row) { return about_the_host(row.name); });
   const auto size = [](const Difference& row) { return row.change < 0 ? -row.change : row.change; };
-  std::stable_sort(diff.stats.begin(), diff.stats.end(), [&](const Difference& x, const Difference& y) {
+  std::sort(diff.stats.begin(), diff.stats.end(), [&](const Difference& x, const Difference& y) {
     return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
   });
   return diff;

@@ -23,6 +23,12 @@ void PrintTo(const BadInput& input, std::ostream* out) {
 
 const char kResult[] = R"({"schema": "terrace.run/1", "config": {}, "stats": {}})";
 
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 BadInput machine(std::string name, std::string text, std::string sentence) {
   return {
       std::move(name), {"explain", "run.seed", "--gpu", "m.toml"}, std::move(sentence), {{"m.toml", std::move(text)}}};
@@ -144,6 +150,15 @@ std::vector<BadInput> in_files() {
               "m.toml:3: not valid TOML: Error while parsing key-value pair: cannot redefine existing integer 'seed'"),
       machine("FileThatIsNotText", std::string("\xff\xfe\x00\x01", 4),
               "m.toml:1: not valid TOML: Encountered invalid utf-8 sequence"),
+      machine("FileWithEndlessKey", "a" + repeated(".a", 100'000) + " = 1\n",
+              "m.toml:1: has more than 1000 dots in one key or value"),
+      machine("FileWithDeepKey", "a" + repeated(".a", 900) + " = 1\n", "m.toml:1: tables are nested too deep"),
+      machine("FileWithDeepList", "a = " + repeated("[", 100'000),
+              "m.toml:1: not valid TOML: Error while parsing value: exceeded maximum nested value depth of 256 "
+              "(TOML_MAX_NESTED_VALUES)"),
+      machine("FileWithEmptyKey", "\n\"\".run.seed = 3\n", "m.toml:2: a key is empty; give it a name"),
+      machine("FileWithControlCharacters", "[run]\n\"seed\\u0000\\u001b\" = 3\n",
+              "m.toml:2: run.seed?? is not a known key; did you mean \"seed\"?"),
       {"DesignsThatCollide",
        {"explain", "run.seed", "--design", "a.toml", "--design", "b.toml"},
        "b.toml:2: sm.warp_scheduler.use = \"lrr\" collides with a.toml:1, which sets it to \"gto\"; leave out one of "
@@ -154,6 +169,10 @@ std::vector<BadInput> in_files() {
        {"explain", "run.seed", "--gpu", "r.json"},
        "r.json: has no \"config\"; give a machine's .toml or a result of terrace run",
        {{"r.json", "{}"}}},
+      {"ResultWhoseConfigIsNoTable",
+       {"explain", "run.seed", "--gpu", "r.json"},
+       "r.json: has no \"config\"; give a machine's .toml or a result of terrace run",
+       {{"r.json", R"({"config": 3})"}}},
       {"ResultThatIsNoJson",
        {"explain", "run.seed", "--gpu", "r.json"},
        "r.json:2: not valid JSON: syntax error while parsing object key - unexpected ','; expected string literal",
