@@ -128,16 +128,16 @@ expect "exit code 2" is "$status" 2
 expect "says how much is free and how much is needed" has "$output" "/tree has 499 MB free and 500 MB are needed"
 expect "nothing started" is "$log" ""
 machine "too little disk for the packages is said before anything starts"
-export FREE_USR=1999 MISSING=cmake
+export FREE_USR=1499 MISSING=cmake
 run_setup demo
 expect "exit code 2" is "$status" 2
-expect "says how much is free and how much is needed" has "$output" "/usr has 1999 MB free and 2000 MB are needed"
+expect "says how much is free and how much is needed" has "$output" "/usr has 1499 MB free and 1500 MB are needed"
 expect "nothing started" is "$log" ""
 machine "packages and build on one disk need the sum"
-export FREE_TREE=2499 FREE_USR=2499 USR_MOUNT=/tree MISSING=cmake
+export FREE_TREE=1999 FREE_USR=1999 USR_MOUNT=/tree MISSING=cmake
 run_setup demo
 expect "exit code 2" is "$status" 2
-expect "says the sum" has "$output" "/tree has 2499 MB free and 2500 MB are needed"
+expect "says the sum" has "$output" "/tree has 1999 MB free and 2000 MB are needed"
 machine "a built tree on a complete machine needs little more"
 export FREE_TREE=200 FREE_USR=0
 mkdir -p "$scratch/tree/build/release"
