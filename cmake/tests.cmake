@@ -20,12 +20,13 @@ function(terrace_tests name)
 endfunction()
 
 terrace_tests(unit unit contract)
+
+# Micro-benchmarks; linked like the program, since their speed is what they are about.
+terrace_program(bench_exec bench/exec.cc)
+target_link_libraries(bench_exec PRIVATE benchmark::benchmark)
+
 # MPFR is the reference that the arithmetic of PTX is held to.
 target_link_libraries(unit PRIVATE mpfr gmp)
 # A test looks into every object of the program for calls of the math library.
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects.txt CONTENT "$<JOIN:$<TARGET_OBJECTS:terrace_objects>,\n>\n")
 target_compile_definitions(unit PRIVATE TERRACE_OBJECT_LIST="${PROJECT_BINARY_DIR}/objects.txt")
-
-# Micro-benchmarks; linked like the program, since their speed is what they are about.
-terrace_program(bench_exec bench/exec.cc)
-target_link_libraries(bench_exec PRIVATE benchmark::benchmark)

@@ -69,7 +69,9 @@ class Lexer {
       while (continues_name(peek())) ++at_;
       return {TokenKind::kName, false, line_, since(first), 0};
     }
-    if (c == '.' && (starts_name(peek(1)) || is_digit(peek(1)))) {  // .1d .2d of textures: no number starts with a dot
+    // A modifier may start with a digit: tex.1d.
+    const bool follows_name = at_ > 0 && continues_name(text_[at_ - 1]);
+    if (c == '.' && (starts_name(peek(1)) || (follows_name && is_digit(peek(1))))) {
       ++at_;
       while (continues_name(peek()) || (peek() == ':' && peek(1) == ':' && continues_name(peek(2)))) {
         at_ += peek() == ':' ? 2 : 1;
