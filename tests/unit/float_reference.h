@@ -111,6 +111,17 @@ inline u64 nan_result(const Shape& shape, std::initializer_list<u64> operands) {
   return shape.default_nan;
 }
 
+/// NaNs between formats as an H200 converts them: f64 passes them on, bf16 to f32 is a plain shift, anything else
+/// canonical.
+inline u64 converted_nan(const Shape& from, const Shape& to, u64 bits) {
+  if (from.precision == 8 && to.width == 32) return bits << 16;
+  if (from.width != 64 && to.width != 64) return to.default_nan;
+  const u64 payload = bits & (from.min_normal() - 1);
+  const int left = to.precision - from.precision;
+  const u64 moved = left >= 0 ? payload << left : payload >> -left;
+  return (from.negative(bits) ? to.sign() : 0) | to.infinity() | to.quiet_bit() | moved;
+}
+
 /// add(a, b), fma(a, b, c) and their like on bits. The operands whose NaN wins come first in `nan_order`.
 template <class Operation>
 u64 arithmetic(const Shape& shape, mpfr_rnd_t rounding, bool ftz, std::initializer_list<u64> operands,

@@ -82,20 +82,10 @@ void integer_float_rows(Rows& rows) {
                     }});
 }
 
-/// NaNs between formats as an H200 converts them: f64 passes them on, bf16 to f32 is a shift, anything else canonical.
-u64 converted_nan(const Shape& from, const Shape& to, u64 bits) {
-  if (from.precision == 8 && to.width == 32) return bits << 16;
-  if (from.width != 64 && to.width != 64) return to.default_nan;
-  const u64 payload = bits & (from.min_normal() - 1);
-  const int left = to.precision - from.precision;
-  const u64 moved = left >= 0 ? payload << left : payload >> -left;
-  return (from.negative(bits) ? to.sign() : 0) | to.infinity() | to.quiet_bit() | moved;
-}
-
 u64 converted(const Shape& from, const Shape& to, mpfr_rnd_t mode, bool ftz, u64 bits) {
   const u64 source = ftz && from.width == 32 ? from.flushed(bits) : bits;
   // .ftz on an f32 operand also makes a NaN canonical first (H200).
-  if (from.nan(source)) return converted_nan(from, to, ftz && from.width == 32 ? from.default_nan : source);
+  if (from.nan(source)) return reference::converted_nan(from, to, ftz && from.width == 32 ? from.default_nan : source);
   const Number x(from, source);
   return reference::rounded(to, mode, ftz && to.width == 32,
                             [&](mpfr_ptr r, mpfr_rnd_t m) { return mpfr_set(r, x, m); });

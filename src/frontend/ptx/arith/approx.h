@@ -138,7 +138,7 @@ inline float ex2_approx(float x) {
 
 /// lg2.approx.f32: -inf for either zero, NaN below zero.
 inline float lg2_approx(float x) {
-  float result = detail::to_float(detail::log2_double((x > 0) & detail::finite(x) ? double{x} : 1.0));
+  float result = detail::to_float(detail::log2_double(((x > 0) & detail::finite(x)) ? double{x} : 1.0));
   result = magnitude_of(x) == Format<float>::kInf ? x : result;
   result = x == 0 ? -from_bits<float>(Format<float>::kInf) : result;
   return x >= 0 ? result : kNan<float>;
@@ -188,7 +188,8 @@ inline float rsqrt_approx(float x) {
 /// div.approx.f32: zero when the divisor is above 2^126 (NaN if a is infinite, as infinity times the zero reciprocal).
 template <bool Ftz = false>
 inline float div_approx(float a, float b) {
-  const bool huge = (magnitude_of(b) > 0x7e80'0000) & (magnitude_of(b) < Format<float>::kInf);
+  const u32 divisor = magnitude_of(b);
+  const bool huge = divisor > 0x7e80'0000 && divisor < Format<float>::kInf;
   const float quotient = div<Round::kNearestEven, Ftz>(a, b);
   const float vanished = from_bits<float>((bits_of(a) ^ bits_of(b)) & kSignBit<float>);
   return huge ? (detail::finite(a) ? vanished : kNan<float>) : quotient;

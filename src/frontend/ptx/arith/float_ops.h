@@ -137,7 +137,7 @@ inline F mul(F a, F b) {
   else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b))
     return or_nan(a * b, b, a);
   else
-    return soft::pack<R>(soft::product(soft::unpack(a), soft::unpack(b)));
+    return static_cast<F>(soft::pack<R>(soft::product(soft::unpack(a), soft::unpack(b))));
 }
 
 template <Round R, bool Ftz = false, class F>
@@ -169,7 +169,7 @@ inline F div(F a, F b) {
   else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b) || a == 0 || b == 0)
     return or_nan(a / b, a, b);
   else
-    return soft::quotient<R>(soft::unpack(a), soft::unpack(b));
+    return static_cast<F>(soft::quotient<R>(soft::unpack(a), soft::unpack(b)));
 }
 
 template <Round R, bool Ftz = false, class F>
@@ -231,7 +231,7 @@ inline F extreme(F a, F b) {
     result = a == a ? result : b;
     return or_nan(result, b, a);
   }
-  return (a == a) & (b == b) ? result : kNan<F>;
+  return ((a == a) & (b == b)) ? result : kNan<F>;
 }
 
 }  // namespace detail
