@@ -7,11 +7,14 @@
 //     void describe(Fields& v) { v("walkers", walkers, in(1, 1024), "page walkers working in parallel"); }
 //   };
 //
-// `Fields` is one abstract class with an overload per field type, so that the code behind it is compiled once.
+// `Fields` is one abstract class with an overload per field type, so that the code behind it is compiled once. A struct
+// may also have `void validate(Validation&) const` for what involves several fields (config/validation.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,10 +25,15 @@
 
 namespace terrace {
 
-/// An inclusive range of whole numbers.
+class PolicyChoice;
+class PolicyTable;
+class Validation;
+
+/// An inclusive range of whole numbers. The largest is the largest that TOML can write.
 struct Range {
+  static constexpr u64 kHighest = ~u64{0} >> 1;
   u64 low = 0;
-  u64 high = ~u64{0};
+  u64 high = kHighest;
 };
 constexpr Range in(u64 low, u64 high) {
   return {low, high};
@@ -55,7 +63,8 @@ class Fields {
     requires(std::is_unsigned_v<Integer> && !std::is_same_v<Integer, bool>)
   void operator()(std::string_view name, Integer& value, Range range, std::string_view doc) {
     u64 wide = value;
-    on_integer(name, wide, range, doc);
+    const u64 most = std::min(u64{std::numeric_limits<Integer>::max()}, Range::kHighest);
+    on_integer(name, wide, {range.low, std::min(range.high, most)}, doc);
     value = static_cast<Integer>(wide);
   }
   /// A closed choice: the enumerators are numbered 0, 1, 2, ... in the order of their spellings.
@@ -72,8 +81,12 @@ class Fields {
   void group(std::string_view name, Struct& inner, std::string_view doc) {
     enter(name, doc);
     inner.describe(*this);
+    if constexpr (requires(Validation& checks) { inner.validate(checks); })
+      if (Validation* checks = validation()) inner.validate(*checks);
     leave();
   }
+  /// A slot that a policy fills: `name.use` names it, `name.<policy>.key` are its parameters (config/registry.h).
+  void policy(std::string_view name, PolicyChoice& choice, std::string_view doc);
 
  protected:
   virtual void on_bool(std::string_view name, bool& value, std::string_view doc) = 0;
@@ -85,6 +98,34 @@ class Fields {
                          std::string_view doc) = 0;
   virtual void enter(std::string_view name, std::string_view doc) = 0;
   virtual void leave() = 0;
+  /// Inside the slot's group: which of the table's policies is used.
+  virtual void on_use(std::string& use, const PolicyTable& table, std::string_view doc) = 0;
+  /// Which policies' parameters are visited: all of them, or only those of the one in use.
+  virtual bool only_policy_in_use() const { return false; }
+  /// Not null when this visit checks what involves several fields.
+  virtual Validation* validation() { return nullptr; }
+};
+
+/// Any struct with `describe`, for functions that are compiled once.
+class Described {
+ public:
+  template <class Struct>
+    requires requires(Struct& target, Fields& fields) { target.describe(fields); }
+  Described(Struct& target)
+      : target_(&target),
+        describe_([](void* object, Fields& v) { static_cast<Struct*>(object)->describe(v); }),
+        validate_([](void* object, Validation& v) {
+          if constexpr (requires { static_cast<Struct*>(object)->validate(v); })
+            static_cast<Struct*>(object)->validate(v);
+        }) {}
+
+  void describe(Fields& v) const { describe_(target_, v); }
+  void validate(Validation& v) const { validate_(target_, v); }
+
+ private:
+  void* target_;
+  void (*describe_)(void*, Fields&);
+  void (*validate_)(void*, Validation&);
 };
 
 }  // namespace terrace

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "config/loader.h"
+
+#include <algorithm>
+
+#include "config/field_list.h"
+#include "config/validation.h"
+#include "engine/check.h"
+#include "engine/hash.h"
+
+namespace terrace {
+
+namespace {
+
+/// A document's values, each under its full key. An empty table is kept: its name may be misspelt.
+void flatten(const Tree& tree, const std::string& path, const std::string& source, std::vector<Given>& into) {
+  if (!tree.is_table() || (tree.members().empty() && !path.empty())) {
+    into.push_back({path, tree, false, {source, tree.line}});
+    return;
+  }
+  for (const Tree::Member& member : tree.members())
+    flatten(member.value, path.empty() ? member.key : path + "." + member.key, source, into);
+}
+
+std::vector<Given> read_layer(const LayerFile& file) {
+  std::vector<Given> values;
+  const std::string text = read_file(file.path);
+  if (file.path.ends_with(".json")) {
+    const Tree result = parse_json(text, file.shown);
+    const Tree* config = result.find("config");
+    if (!config) input_error("{}: has no \"config\"; give a machine's .toml or a result of terrace run", file.shown);
+    flatten(*config, "", file.shown, values);
+  } else {
+    flatten(parse_toml(text, file.shown), "", file.shown, values);
+  }
+  return values;
+}
+
+std::string value_at(Described root, const std::string& path) {
+  for (const FieldInfo& field : fields_of(root))
+    if (field.path == path) return field.value;
+  return "";  // an empty table has none
+}
+
+class Validator final : public TextFields, public Validation {
+ public:
+  explicit Validator(const History& history) : history_(history) {}
+
+  void run(Described root) {
+    root_ = &root;
+    root.describe(*this);
+    root.validate(*this);
+  }
+
+ protected:
+  void field(FieldInfo) override {}
+  bool only_policy_in_use() const override { return true; }
+  Validation* validation() override { return this; }
+  [[noreturn]] void refuse(std::string_view key, std::string sentence) override {
+    const std::string full = path(key);
+    input_error("{}: {} = {} {}", history_.origin(full).text(), full, value_at(*root_, full), sentence);
+  }
+
+ private:
+  const History& history_;
+  const Described* root_ = nullptr;
+};
+
+}  // namespace
+
+const std::vector<History::Step>& History::of(const std::string& path) const {
+  static const std::vector<Step> kNone;
+  const auto found = steps_.find(path);
+  return found == steps_.end() ? kNone : found->second;
+}
+
+Origin History::origin(const std::string& path) const {
+  const auto& steps = of(path);
+  return steps.empty() ? Origin{} : steps.back().origin;
+}
+
+History apply_layers(Described root, const Layers& layers) {
+  History history;
+  const auto apply = [&](const Given& given) {
+    assign(root, given);
+    if (given.value.is_table()) return std::string();
+    std::string value = value_at(root, given.path);
+    history.add(given.path, {given.origin, value});
+    return value;
+  };
+
+  for (const LayerFile& file : layers.gpu)
+    for (const Given& given : read_layer(file)) apply(given);
+
+  std::map<std::string, History::Step> by_design;
+  for (const LayerFile& file : layers.designs) {
+    for (const Given& given : read_layer(file)) {
+      const std::string value = apply(given);
+      const auto [other, first] = by_design.emplace(given.path, History::Step{given.origin, value});
+      if (first || other->second.value == value) continue;
+      input_error("{}: {} = {} collides with {}, which sets it to {}; leave out one of the two designs",
+                  given.origin.text(), given.path, value, other->second.origin.text(), other->second.value);
+    }
+  }
+
+  for (const LayerFile& file : layers.experiment)
+    for (const Given& given : read_layer(file)) apply(given);
+
+  std::map<std::string, std::string> by_option;
+  for (const Given& given : layers.options) {
+    const std::string value = apply(given);
+    const auto [other, first] = by_option.emplace(given.path, value);
+    if (!first && other->second != value)
+      input_error("{}: {} is given twice, as {} and as {}; give it once", given.origin.text(), given.path,
+                  other->second, value);
+  }
+  validate_all(root, history);
+  return history;
+}
+
+void validate_all(Described root, const History& history) {
+  Validator(history).run(root);
+}
+
+std::string run_id_of(const std::string& resolved_toml) {
+  return hash_text(hash64(resolved_toml));
+}
+
+}  // namespace terrace
