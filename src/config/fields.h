@@ -110,7 +110,7 @@ class Fields {
 class Described {
  public:
   template <class Struct>
-    requires requires(Struct& target, Fields& fields) { target.describe(fields); }
+    requires(!std::is_same_v<Struct, Described> && requires(Struct& target, Fields& v) { target.describe(v); })
   Described(Struct& target)
       : target_(&target),
         describe_([](void* object, Fields& v) { static_cast<Struct*>(object)->describe(v); }),

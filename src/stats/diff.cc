@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "stats/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <map>
+
+namespace terrace {
+
+namespace {
+
+using Leaf = std::pair<std::string, Tree>;
+
+/// Of the run, what the host did rather than the machine.
+bool about_the_host(std::string_view name) {
+  constexpr std::array kNames = {"run.wall_seconds", "run.warp_instructions_per_second", "run.cycles_per_second",
+                                 "run.peak_rss_bytes"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// Every plain value under its name. In a statistic `unit` says what is counted and `value` is the statistic itself.
+void flatten(const Tree& tree, const std::string& name, std::vector<Leaf>& into) {
+  const auto below = [&](std::string_view key) {
+    return name.empty() ? std::string(key) : fmt::format("{}.{}", name, key);
+  };
+  if (tree.is_table()) {
+    const bool statistic = tree.find("unit") != nullptr;
+    for (const auto& [key, value] : tree.members()) {
+      if (statistic && key == "unit") continue;
+      if (statistic && key == "tenants") {
+        for (std::size_t i = 0; i < value.items().size(); ++i)
+          flatten(value.items()[i], fmt::format("{}{{tenant={}}}", name, i), into);
+      } else if (statistic && key == "buckets") {
+        for (const Tree& bucket : value.items())
+          if (bucket.items().size() == 2)
+            flatten(bucket.items()[1], fmt::format("{}{{from={}}}", name, bucket.items()[0].text()), into);
+      } else {
+        flatten(value, statistic && key == "value" ? name : below(key), into);
+      }
+    }
+  } else if (tree.is_list()) {
+    for (std::size_t i = 0; i < tree.items().size(); ++i)
+      flatten(tree.items()[i], fmt::format("{}[{}]", name, i), into);
+  } else {
+    into.emplace_back(name, tree);
+  }
+}
+
+std::vector<Leaf> leaves(const Tree& result, std::initializer_list<std::string_view> sections) {
+  std::vector<Leaf> all;
+  for (const std::string_view section : sections)
+    if (const Tree* tree = result.find(section))
+      flatten(*tree, section == "stats" || section == "config" ? "" : std::string(section), all);
+  return all;
+}
+
+bool number(const Tree& tree, double& into) {
+  if (const auto* n = std::get_if<u64>(&tree.value)) return into = static_cast<double>(*n), true;
+  if (const auto* n = std::get_if<i64>(&tree.value)) return into = static_cast<double>(*n), true;
+  if (const auto* n = std::get_if<double>(&tree.value)) return into = *n, true;
+  return false;
+}
+
+Difference compare(const std::string& name, const Tree* a, const Tree* b) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  Difference difference{name, a ? a->text() : "-", b ? b->text() : "-", kInfinite, ""};
+  if (!a) difference.percent = "new";
+  if (!b) difference.percent = "gone";
+  double x = 0, y = 0;
+  if (!a || !b || !number(*a, x) || !number(*b, y) || x == 0) return difference;
+  difference.change = (y - x) / (x < 0 ? -x : x);
+  difference.percent = fmt::format("{:+.4g} %", 100 * difference.change);
+  return difference;
+}
+
+std::vector<Difference> differences(const std::vector<Leaf>& a, const std::vector<Leaf>& b) {
+  std::map<std::string, Tree> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
+  std::vector<Difference> all;
+  for (const auto& [name, value] : a) {
+    const auto other = in_b.find(name);
+    if (other != in_b.end() && other->second == value) continue;
+    all.push_back(compare(name, &value, other == in_b.end() ? nullptr : &other->second));
+  }
+  for (const auto& [name, value] : b)
+    if (!in_a.contains(name)) all.push_back(compare(name, nullptr, &value));
+  return all;
+}
+
+void append_table(std::string& text, const std::vector<Difference>& rows, const std::string& a, const std::string& b) {
+  std::size_t name_width = 0, a_width = a.size(), b_width = b.size();
+  for (const Difference& row : rows) {
+    name_width = std::max(name_width, row.name.size());
+    a_width = std::max(a_width, row.a.size());
+    b_width = std::max(b_width, row.b.size());
+  }
+  const auto line = [&](std::string_view name, std::string_view x, std::string_view y, std::string_view change) {
+    std::string row = fmt::format("{:<{}}  {:>{}}  {:>{}}  {}", name, name_width, x, a_width, y, b_width, change);
+    while (row.back() == ' ') row.pop_back();
+    text += row + "\n";
+  };
+  line("", a, b, "change");
+  for (const Difference& row : rows) line(row.name, row.a, row.b, row.percent);
+}
+
+}  // namespace
+
+ResultDiff diff_results(const Tree& a, const Tree& b) {
+  ResultDiff diff;
+  diff.config = differences(leaves(a, {"config"}), leaves(b, {"config"}));
+  const auto counted = {std::string_view("run"),     std::string_view("tenants"), std::string_view("kernels"),
+                        std::string_view("metrics"), std::string_view("power"),   std::string_view("stats")};
+  diff.stats = differences(leaves(a, counted), leaves(b, counted));
+  std::erase_if(diff.stats, [](const Difference& row) { return about_the_host(row.name); });
+  const auto size = [](const Difference& row) { return row.change < 0 ? -row.change : row.change; };
+  std::stable_sort(diff.stats.begin(), diff.stats.end(), [&](const Difference& x, const Difference& y) {
+    return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
+  });
+  return diff;
+}
+
+std::string diff_text(const ResultDiff& diff, const std::string& name_a, const std::string& name_b) {
+  std::string text;
+  if (!diff.config.empty()) {
+    text += "The configurations differ:\n";
+    append_table(text, diff.config, name_a, name_b);
+    text += "\n";
+  }
+  if (diff.stats.empty()) return text + "No statistic differs.\n";
+  fmt::format_to(std::back_inserter(text), "{} statistic{} differ{}:\n", diff.stats.size(),
+                 diff.stats.size() == 1 ? "" : "s", diff.stats.size() == 1 ? "s" : "");
+  append_table(text, diff.stats, name_a, name_b);
+  return text;
+}
+
+}  // namespace terrace

@@ -1,0 +1,93 @@
+// All statistics of a machine: each unit adds its struct under its name ("gpu.mmu", "gpu.sm.3"), and names are composed
+// only here. The tree refers to the structs; they must outlive it and stay where they are.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/types.h"
+#include "stats/stat_fields.h"
+#include "text/tree.h"
+
+namespace terrace {
+
+struct Stat {
+  std::string name;  // "gpu.mmu.walks"
+  StatShape shape;
+  std::span<Counter> cells;
+  u32 log2_width;
+  std::string unit;
+  std::string doc;
+  std::size_t first;  // of its cells, in a snapshot
+};
+
+/// The value of every cell at one moment, in the order of the tree.
+using StatSnapshot = std::vector<u64>;
+
+class StatTree {
+ public:
+  /// Only so many tenants are exported; counting for any other is a broken invariant.
+  explicit StatTree(u32 tenants = 1) : tenants_(tenants) {}
+
+  void add(std::string path, StatsRef stats);
+  /// An identity between units, by the names of counters; `*` stands for any one part of a name, as in
+  /// "gpu.sm.*.misses".
+  void identity(std::string sentence, std::vector<std::string> left, std::vector<std::string> right);
+
+  const std::vector<Stat>& stats() const { return stats_; }
+  u32 tenants() const { return tenants_; }
+
+  void reset();
+  StatSnapshot snapshot() const;
+  /// From here on exports and the digest count: what came before (warm-up) is subtracted from them.
+  void mark_start() { base_ = snapshot(); }
+  /// snapshot() less what was there at mark_start.
+  StatSnapshot values() const;
+
+  /// Nested as the names are; each statistic is a table with its `unit` and value, `tenants` or histogram.
+  Tree json() const;
+  /// name,value,unit, one line each: gpu.mmu.walks{tenant=1},12,walks
+  std::string csv() const;
+  /// Hash over the names and values of all integer statistics.
+  std::string digest() const;
+
+  /// A violated identity is a ModelError that names the unit, the sentence and both sides. Identities see everything
+  /// since the machine began: what was in flight at mark_start would not balance.
+  void check_identities() const;
+
+ private:
+  struct Unit {
+    std::string path;
+    StatsRef stats;
+  };
+  struct CrossIdentity {
+    std::string sentence;
+    std::vector<std::string> left, right;
+  };
+  u64 total_of(const std::string& pattern) const;
+
+  u32 tenants_;
+  std::vector<Unit> units_;
+  std::vector<Stat> stats_;
+  std::set<std::string> names_;
+  std::size_t cells_ = 0;
+  std::map<const Counter*, std::size_t> cell_of_;  // looked up, never iterated: addresses decide nothing
+  std::vector<CrossIdentity> identities_;
+  StatSnapshot base_;
+};
+
+/// `name{tenant=1}`, `name`, `name{from=32}` and so on for each exported cell of a snapshot, in order. Buckets in which
+/// nothing fell are left out.
+struct StatCell {
+  std::string name;
+  u64 value;
+  std::string_view unit;
+  std::size_t index;  // in the snapshot
+};
+std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& values, bool zero_buckets = false);
+
+}  // namespace terrace
