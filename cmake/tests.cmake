@@ -19,9 +19,12 @@ function(terrace_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300)
 endfunction()
 
-terrace_tests(unit unit contract)
+terrace_tests(unit unit contract timing)
 terrace_tests(laws laws)
 
 terrace_program(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
 target_include_directories(bench_engine PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(bench_engine PRIVATE benchmark::benchmark)
+
+terrace_program(bench_dram bench/dram.cc)
+target_link_libraries(bench_dram PRIVATE benchmark::benchmark)
