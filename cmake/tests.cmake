@@ -53,6 +53,7 @@ if(TERRACE_LTO)
   endfunction()
   terrace_benchmark(bench_engine bench/engine.cc tests/laws/toy/toy_machine.cc)
   terrace_benchmark(bench_exec bench/exec.cc)
+  terrace_benchmark(bench_dram bench/dram.cc)
 
   terrace_tests(speed speed laws/toy)
   terrace_list_tests(speed RUN_SERIAL TRUE)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 
 #include "engine/check.h"
@@ -19,13 +20,20 @@ class ClockDomain {
     const u64 common = std::gcd(own_frequency, core_frequency);
     numerator_ = own_frequency / common;
     denominator_ = core_frequency / common;
+    narrow_ = ~u64{0} / std::max(numerator_, denominator_) - 1;
   }
 
   /// How many own cycles have begun by core cycle `core`; cycle 0 begins with core cycle 0.
-  u64 local(Cycle core) const { return static_cast<u64>(static_cast<Wide>(core) * numerator_ / denominator_); }
+  u64 local(Cycle core) const {
+    if (core < narrow_) [[likely]]
+      return core * numerator_ / denominator_;
+    return static_cast<u64>(static_cast<Wide>(core) * numerator_ / denominator_);
+  }
 
   /// The first core cycle in which own cycle `local` has begun: the inverse of `local`, rounded up.
   Cycle core(u64 local) const {
+    if (local < narrow_) [[likely]]
+      return (local * denominator_ + numerator_ - 1) / numerator_;
     return static_cast<Cycle>((static_cast<Wide>(local) * denominator_ + numerator_ - 1) / numerator_);
   }
 
@@ -35,6 +43,7 @@ class ClockDomain {
   __extension__ using Wide = unsigned __int128;
   u64 numerator_ = 1;
   u64 denominator_ = 1;
+  u64 narrow_ = ~u64{0} - 1;  // below that, 64 bits are enough
 };
 
 }  // namespace terrace

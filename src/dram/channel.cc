@@ -1,0 +1,183 @@
+// A channel's links and queues; its commands are in channel_commands.cc. SPDX-License-Identifier: MIT
+#include "dram/channel.h"
+
+#include <fmt/ostream.h>
+
+#include <numeric>
+
+namespace terrace {
+
+Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
+    : config_(config.resolved()),
+      index_(setup.index),
+      clock_(config_.clock_mhz, setup.core_mhz),
+      map_(config_),
+      device_(config_, setup.line_bytes),
+      scheduler_(config_.scheduler.make({.banks = config_.ranks * config_.banks,
+                                         .read_entries = config_.read_entries,
+                                         .write_entries = config_.write_entries,
+                                         .tenants = setup.tenants,
+                                         .seed = setup.seed})),
+      slots_(scheduler_->capacity()),
+      free_slots_(scheduler_->capacity()),
+      all_banks_(~u64{0} >> (64 - config_.ranks * config_.banks)),
+      refreshes_(config_.ranks) {
+  SIM_CHECK(setup.line_bytes <= config_.interleave_bytes, "a line of {} bytes is spread over chunks of {}",
+            setup.line_bytes, config_.interleave_bytes);
+  std::iota(free_slots_.rbegin(), free_slots_.rend(), u16{0});
+  if (!config_.refresh) return;
+  // Ranks and channels take turns, so that they are not all gone at once.
+  for (u32 rank = 0; rank < config_.ranks; ++rank) {
+    const u64 place = u64{setup.index} * config_.ranks + rank + 1, places = u64{config_.channels} * config_.ranks;
+    refreshes_[rank].due = config_.timing.trefi * place / places;
+    refresh_at_ = std::min(refresh_at_, refreshes_[rank].due);
+  }
+}
+
+void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
+  sources_.push_back({&requests, &replies, Ring<Return>(config_.return_entries)});
+}
+
+Cycle Channel::tick(Cycle now) {
+  progress_ = false;
+  deliver(now);
+  accept(now);
+  if (stats.waiting > 0) advance(clock_.local(now), now);
+  return next_wake(now);
+}
+
+void Channel::settle(Cycle now) {
+  if (stats.waiting == 0) advance(clock_.local(now), now);
+}
+
+void Channel::on_epoch(Cycle now) {
+  scheduler_->on_epoch(now);
+  stale_ = all_banks_;
+  retry_refused();
+  if (stats.waiting > 0) cursor_ = std::min(cursor_, first_cycle(now));
+}
+
+void Channel::deliver(Cycle now) {
+  if (now < next_return_ && !returns_held_) return;
+  next_return_ = kNever;
+  returns_held_ = false;
+  for (Source& source : sources_) {
+    while (!source.returns.empty() && source.returns.front().at <= now) {
+      if (!source.replies->can_push(now)) {
+        returns_held_ = true;
+        break;
+      }
+      const Return done = source.returns.pop();
+      source.replies->push(now, done.reply);
+      ++(done.walk ? stats.walk : stats.data).replies[done.tenant];
+      --stats.reads_in_flight;
+      if (returning_-- == config_.return_entries) {  // reads had stopped for want of a place
+        column_at_ = 0;
+        cursor_ = std::min(cursor_, first_cycle(now));
+      }
+    }
+    if (!source.returns.empty() && source.returns.front().at > now)
+      next_return_ = std::min(next_return_, source.returns.front().at);
+  }
+}
+
+void Channel::accept(Cycle now) {
+  more_requests_ = false;
+  const u32 count = static_cast<u32>(sources_.size());
+  u32 at = next_source_;
+  for (u32 i = 0; i < count; ++i) {
+    Source& source = sources_[at];
+    const u32 after = at + 1 == count ? 0 : at + 1;
+    if (source.requests->front(now) != nullptr) {
+      if (!source.refused) {
+        if (offer(at, now))
+          next_source_ = after;
+        else
+          source.refused = true;
+      }
+      more_requests_ |= source.requests->front(now) != nullptr;
+    }
+    at = after;
+  }
+  if (progress_) {
+    stale_ |= scheduler_->changed_banks();
+    turn();
+  }
+}
+
+bool Channel::offer(u32 from, Cycle now) {
+  Source& source = sources_[from];
+  const DramRequest& request = *source.requests->front(now);
+  const u64 first = first_cycle(now);
+  if (stats.waiting == 0 && first > 0) advance(first - 1, now);  // refreshes while nobody asked
+  if (!source.looked_up) {
+    const DramPlace place = map_.place(request.line);
+    SIM_DCHECK(place.channel == index_, "a line of channel {} arrives at channel {}", place.channel, index_);
+    source.next = {.bank = static_cast<u8>(place.bank),
+                   .walk_level = request.walk_level,
+                   .tenant = request.tenant,
+                   .write = request.write,
+                   .row = place.row};
+    source.looked_up = true;
+  }
+  if (free_slots_.empty()) return false;
+  const u16 slot = source.next.slot = free_slots_.back();
+  source.next.age = next_age_;
+  if (!scheduler_->offer(source.next, now)) return false;
+  free_slots_.pop_back();
+  slots_[slot] = {request, source.next.row, from, next_age_++, now, source.next.bank};
+  DramTrafficStats& traffic = request.walk_level != 0 ? stats.walk : stats.data;
+  ++(request.write ? traffic.writes : traffic.reads)[request.tenant];
+  ++waiting_[request.write];
+  ++stats.waiting;
+  stats.reads_in_flight += !request.write;
+  cursor_ = std::min(cursor_, first);
+  source.requests->pop(now);
+  source.looked_up = false;
+  retry_refused();
+  return true;
+}
+
+void Channel::retry_refused() {
+  progress_ = true;
+  for (Source& source : sources_) source.refused = false;
+}
+
+void Channel::turn() {
+  const bool before = writing_;
+  const u32 reads = waiting_[0], writes = waiting_[1];
+  if (writing_)
+    writing_ = writes > 0 && (writes > config_.write_low || reads == 0);
+  else
+    writing_ = writes >= config_.write_high || (reads == 0 && writes > 0);
+  if (writing_ == before) return;
+  stale_ = all_banks_;
+  ++stats.turns;
+}
+
+Cycle Channel::next_wake(Cycle now) const {
+  if (progress_ && more_requests_) return now + 1;
+  // Replies that are held wait for a link, and the link wakes the channel; refused requests wait for progress.
+  const Cycle command = stats.waiting > 0 && cursor_ != kNever ? clock_.core(cursor_) : kNever;
+  return std::min(command, next_return_);
+}
+
+void Channel::explain(std::ostream& out) const {
+  if (stats.waiting > 0) {
+    fmt::print(out, "{} reads and {} writes wait while it is {}, {}\n", waiting_[0], waiting_[1],
+               writing_ ? "writing" : "reading",
+               cursor_ == kNever ? "and no command can be issued"
+                                 : fmt::format("the next command may be issued in DRAM cycle {}", cursor_));
+  }
+  for (u32 i = 0; i < sources_.size(); ++i) {
+    const Source& source = sources_[i];
+    if (!source.requests->empty())
+      fmt::print(out, "source {} has {} requests on its link{}\n", i, source.requests->size(),
+                 source.refused ? ", refused" : "");
+    if (!source.returns.empty())
+      fmt::print(out, "{} replies for source {} wait, the first since cycle {}\n", source.returns.size(), i,
+                 source.returns.front().at);
+  }
+}
+
+}  // namespace terrace

@@ -1,0 +1,187 @@
+// A memory channel: takes requests for whole lines from any number of sources, lets a DramScheduler hold and order
+// them, issues commands under all times of the devices, and answers reads to the source they came from. Writes are
+// posted. It stands behind the L2 slices (or a walker that goes straight to memory) and is the end of the path.
+//
+// One command per command clock (row and column each, where the standard has two buses). The channel reads until
+// write_high writes wait or no read does, and writes until write_low are left. Reads do not look into waiting writes.
+// A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
+// are accepted, or the two wait for each other. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dram/address_map.h"
+#include "dram/device.h"
+#include "dram/dram_config.h"
+#include "dram/dram_stats.h"
+#include "engine/clock.h"
+#include "engine/link.h"
+#include "engine/ring.h"
+#include "engine/unit.h"
+#include "wire/dram.h"
+
+namespace terrace {
+
+/// What a channel needs to know besides its configuration.
+struct DramChannelSetup {
+  u32 index = 0;  // among the channels
+  u32 core_mhz = 1000;
+  u32 line_bytes = 128;
+  u32 tenants = 1;
+  u64 seed = 1;
+};
+
+/// A command as it was issued, for those who want to look.
+struct DramCommand {
+  enum class Kind : u8 { kActivate, kPrecharge, kRead, kWrite, kRefresh };
+  Kind kind;
+  u32 bank;   // of a refresh: the rank's first
+  u64 cycle;  // of the command clock
+  u32 row;
+  bool closes = false;  // a column command with auto-precharge
+  friend bool operator==(const DramCommand&, const DramCommand&) = default;
+};
+
+class Channel final : public Unit {
+ public:
+  Channel(const DramConfig& config, const DramChannelSetup& setup);
+
+  /// One more source; before the first cycle. The links' ends are connected by whoever draws them. Replies come in the
+  /// order in which the data does, which is not that of the requests.
+  void connect(Link<DramRequest>& requests, Link<DramReply>& replies);
+
+  Cycle tick(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  /// Accounts for the refreshes of an idle channel up to the end of cycle `now`; changes no result. At the end of a
+  /// run.
+  void settle(Cycle now);
+
+  /// Between cycles, before cycle `now`, in which the caller also wakes the channel.
+  void on_epoch(Cycle now);
+
+  /// Every command from here on is also written there; null ends that.
+  void log_commands(std::vector<DramCommand>* log) { log_ = log; }
+
+  const AddressMap& map() const { return map_; }
+  bool idle() const { return stats.waiting == 0 && stats.reads_in_flight == 0; }
+
+  DramStats stats;
+
+ private:
+  using Choice = DramScheduler::Choice;
+  struct Slot {
+    DramRequest request;
+    u32 row = 0;
+    u32 source = 0;
+    u64 age = 0;
+    Cycle accepted = 0;
+    u8 bank = 0;
+  };
+  struct Return {
+    Cycle at = 0;
+    DramReply reply;
+    TenantId tenant{};
+    bool walk = false;
+  };
+  struct Source {
+    Link<DramRequest>* requests;
+    Link<DramReply>* replies;
+    Ring<Return> returns;
+    bool looked_up = false;  // `next` stands for the request at the end of its link,
+    bool refused = false;    // which was refused, and nothing has changed since
+    DramWaiting next{};
+  };
+  struct Refresh {
+    u64 due = 0;
+    bool pending = false;
+  };
+  static constexpr u32 kUrgencyShift = 56;  // keys are urgency, then age: 2^56 requests are out of reach
+  static constexpr u32 kPassLimit = 16;     // chosen: the lines of a GDDR5 row, as in FR-FCFS
+  struct Best {
+    u64 key = ~u64{0};
+    u32 bank = DramDevice::kMaxBanks;
+    bool passes = false;  // goes before an older one
+
+    bool found() const { return bank != DramDevice::kMaxBanks; }
+    u32 urgency() const { return static_cast<u32>(key >> kUrgencyShift); }
+    void consider(u32 other, u64 its_key) {
+      if (its_key < key) *this = {its_key, other};
+    }
+    /// A bank that cannot go yet, or could but is not the best, counts for `next`.
+    void consider_at(u64 cycle, u64 at, u32 other, u64 its_key, u64& next) {
+      if (at > cycle) {
+        next = std::min(next, at);
+        return;
+      }
+      if (found()) next = cycle + 1;
+      consider(other, its_key);
+    }
+    friend auto operator<=>(const Best&, const Best&) = default;
+  };
+
+  void deliver(Cycle now);
+  void accept(Cycle now);
+  bool offer(u32 source, Cycle now);
+  void turn();
+  void retry_refused();
+  Cycle next_wake(Cycle now) const;
+
+  /// The command cycles of core cycle `now` are first_cycle(now) to clock_.local(now); there may be none.
+  u64 first_cycle(Cycle now) const { return now == 0 ? 0 : clock_.local(now - 1) + 1; }
+  void advance(u64 until, Cycle now);
+  u64 decide(u64 cycle, Cycle now);
+  bool refresh(u64 cycle, bool bus_free);
+  void choose_anew();
+  void classify(u32 bank);
+  Best best_column(u64 cycle);
+  Best best_activate(u64 cycle);
+  Best best_precharge(u64 cycle);
+  void issue_column(const Best& chosen, u64 cycle, Cycle now);
+  void issue_activate(u32 bank, u64 cycle);
+  void issue_precharge(u32 bank, u64 cycle);
+  void log(DramCommand::Kind kind, u32 bank, u64 cycle, u32 row, bool closes = false) {
+    if (log_ != nullptr) [[unlikely]]
+      log_->push_back({kind, bank, cycle, row, closes});
+  }
+
+  DramConfig config_;
+  u32 index_;
+  ClockDomain clock_;
+  AddressMap map_;
+  DramDevice device_;
+  std::unique_ptr<DramScheduler> scheduler_;
+  std::vector<Source> sources_;
+  u32 next_source_ = 0;  // moves on grants
+  std::vector<Slot> slots_;
+  std::vector<u16> free_slots_;
+  u64 next_age_ = 0;
+  u32 waiting_[2] = {};  // reads, writes
+  u32 returning_ = 0;
+  Cycle next_return_ = kNever;  // the first that comes later than now
+  bool returns_held_ = false;   // some wait for a reply link
+  bool more_requests_ = false;  // some have arrived and were not accepted in this tick
+  bool writing_ = false;
+  bool progress_ =
+      false;  // something was accepted or served in this tick: what was refused may be accepted in the next
+
+  u64 cursor_ = 0;  // the first command cycle that is not decided yet, and can be of interest
+  u64 column_at_ = kNever, activate_at_ = kNever, precharge_at_ = kNever;
+  u64 bus_at_ = 0;  // no line fits on the bus before
+  u32 passed_ = 0;  // lines that went before the oldest one whose bank was ready
+  // Banks, a bit each.
+  u64 all_banks_;
+  u64 stale_ = 0;  // the choice must be asked for again
+  u64 wants_column_ = 0, wants_activate_ = 0, wants_precharge_ = 0;
+  u64 blocked_ = 0;                 // their rank is to be refreshed
+  u64 fresh_ = 0, conflicted_ = 0;  // opened for a request not yet served; another row was closed for it
+  Choice choices_[DramDevice::kMaxBanks];
+  u64 keys_[DramDevice::kMaxBanks] = {};      // urgency and age of the choice
+  u64 ready_at_[DramDevice::kMaxBanks] = {};  // when the bank itself allows the command it wants
+  std::vector<Refresh> refreshes_;
+  u64 refresh_at_ = kNever;  // when refreshes must be looked at next
+  std::vector<DramCommand>* log_ = nullptr;
+};
+
+}  // namespace terrace

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "dram/dram_config.h"
+
+#include <bit>
+
+#include "config/validation.h"
+#include "dram/address_map.h"
+
+namespace terrace {
+
+namespace {
+
+/// What a configuration and a standard call by the same name.
+struct ShapeKey {
+  std::string_view name;
+  u32 DramConfig::* value;
+  u32 DramStandard::* standard;
+  Range range;
+  std::string_view doc;
+};
+// A flat bank number fits a 64-bit mask; the other limits are far beyond any device.
+constexpr ShapeKey kShape[] = {
+    {"ranks", &DramConfig::ranks, &DramStandard::ranks, {0, 8}, "ranks of a channel"},
+    {"banks", &DramConfig::banks, &DramStandard::banks, {0, 64}, "banks of a rank"},
+    {"bank_groups", &DramConfig::bank_groups, &DramStandard::bank_groups, {0, 16}, "bank groups of a rank; 1: none"},
+    {"row_bytes", &DramConfig::row_bytes, &DramStandard::row_bytes, {0, 65536}, "bytes of a row of a bank"},
+    {"bus_bits", &DramConfig::bus_bits, &DramStandard::bus_bits, {0, 1024}, "width of a channel's data bus"},
+    {"burst_length", &DramConfig::burst_length, &DramStandard::burst_length, {0, 64}, "transfers per column command"},
+    {"transfers_per_clock",
+     &DramConfig::transfers_per_clock,
+     &DramStandard::transfers_per_clock,
+     {0, 8},
+     "transfers per command clock: 2, or 4 in GDDR5"},
+    {"command_buses",
+     &DramConfig::command_buses,
+     &DramStandard::command_buses,
+     {0, 2},
+     "2: row and column commands have a bus each, as in HBM"},
+    {"clock_mhz", &DramConfig::clock_mhz, &DramStandard::clock_mhz, {0, 10000}, "command clock"},
+};
+
+}  // namespace
+
+void DramConfig::describe(Fields& v) {
+  v("standard", standard, {"gddr5", "ddr3", "hbm2", "custom"},
+    "what every key that is 0 stands for; custom: each key for itself");
+  v("channels", channels, in(1, 64), "memory channels");
+  for (const ShapeKey& key : kShape) v(key.name, this->*key.value, key.range, key.doc);
+  v.group("timing", timing, "times in cycles of the command clock; 0: as the standard has it, at this clock");
+  v("mapping", mapping, "fields of a physical address, highest first: row, rank, bank, column, channel");
+  v("interleave_bytes", interleave_bytes, in(32, 65536), "consecutive bytes below the lowest field, all in one row");
+  v("channel_hash", channel_hash, "spread lines over channels by the address bits above the channel too");
+  v("bank_hash", bank_hash, "permute banks by the lowest bits of the row");
+  v("read_entries", read_entries, in(1, 4096), "reads waiting in a channel");
+  v("write_entries", write_entries, in(1, 4096), "writes waiting in a channel");
+  v("write_high", write_high, in(1, 4096), "writes waiting at which a channel turns to writing");
+  v("write_low", write_low, in(0, 4096), "writes waiting at which it turns back when reads wait");
+  v("return_entries", return_entries, in(1, 4096), "reads on the way or waiting for a reply link");
+  v("row_policy", row_policy, {"open", "closed"}, "open: rows stay open; closed: until no waiting request wants them");
+  v("refresh", refresh, "whether ranks are refreshed");
+  v.policy("scheduler", scheduler, "which waiting request does a bank serve next?");
+}
+
+DramConfig DramConfig::resolved() const {
+  DramConfig full = *this;
+  const DramStandard* own = find_standard(standard);
+  if (own == nullptr) return full;
+  for (const ShapeKey& key : kShape)
+    if (full.*key.value == 0) full.*key.value = own->*key.standard;
+  full.timing = resolve(timing, *own, full.clock_mhz);
+  return full;
+}
+
+void DramConfig::validate(Validation& v) const {
+  const DramConfig full = resolved();
+  for (const ShapeKey& key : kShape)
+    v.require(full.*key.value != 0, key.name, "must be given when the standard is \"custom\"");
+  const auto power_of_two = [&](std::string_view key, u32 value) {
+    v.require(std::has_single_bit(value), key, "must be a power of two");
+  };
+  power_of_two("ranks", full.ranks);
+  power_of_two("banks", full.banks);
+  power_of_two("bank_groups", full.bank_groups);
+  power_of_two("row_bytes", full.row_bytes);
+  power_of_two("interleave_bytes", full.interleave_bytes);
+  power_of_two("bus_bits", full.bus_bits);
+  v.require(full.bus_bits >= 8, "bus_bits", "must be at least 8");
+  v.require(full.ranks * full.banks <= 64, "banks", "times ranks ({}) must not exceed 64 banks in a channel",
+            full.ranks);
+  v.require(full.bank_groups <= full.banks, "bank_groups", "must not exceed banks ({})", full.banks);
+  v.require(full.interleave_bytes <= full.row_bytes, "interleave_bytes", "must not exceed row_bytes ({})",
+            full.row_bytes);
+  v.require(full.burst_length % full.transfers_per_clock == 0, "burst_length",
+            "must be a multiple of transfers_per_clock ({})", full.transfers_per_clock);
+  // Otherwise column commands could fill the only command bus and no row would ever be opened.
+  v.require(full.command_buses == 2 || full.burst_cycles() >= 2 || full.timing.tccd_s >= 2, "command_buses",
+            "must be 2 when a column command can be issued in every cycle");
+  v.require(full.timing.cl > 0 && full.timing.trcd > 0 && full.timing.trp > 0, "timing.trcd",
+            "and timing.trp and timing.cl must be given when the standard is \"custom\"");
+  v.require(!refresh || full.timing.trfc + full.timing.trp < full.timing.trefi, "timing.trefi",
+            "must exceed timing.trfc + timing.trp ({})", full.timing.trfc + full.timing.trp);
+  v.require(write_high <= write_entries, "write_high", "must not exceed write_entries ({})", write_entries);
+  v.require(write_low < write_high, "write_low", "must be less than write_high ({})", write_high);
+  const std::string wrong = AddressMap::fault_in(mapping);
+  v.require(wrong.empty(), "mapping", "{}", wrong);
+}
+
+}  // namespace terrace

@@ -1,0 +1,50 @@
+// The keys under `dram`. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "config/registry.h"
+#include "dram/dram_scheduler.h"
+#include "dram/timing.h"
+
+namespace terrace {
+
+enum class RowPolicy : u8 {
+  kOpen,   // a row stays open until another one is wanted
+  kClosed  // a row closes with the last access that waits for it
+};
+
+struct DramConfig {
+  DramStandardName standard = DramStandardName::kGddr5;
+  u32 channels = 8;
+  // 0: as the standard has it
+  u32 ranks = 0, banks = 0, bank_groups = 0, row_bytes = 0, bus_bits = 0, burst_length = 0, transfers_per_clock = 0,
+      command_buses = 0, clock_mhz = 0;
+  DramTiming timing;
+
+  // Highest bits first. Chosen: banks below columns, so that a sweep alternates between bank groups and keeps one row of
+  // each bank open; a bank's row is still used up before the next one.
+  std::string mapping = "row:rank:column:bank:channel";
+  u32 interleave_bytes = 256;
+  bool channel_hash = true, bank_hash = true;
+
+  u32 read_entries = 64, write_entries = 64, write_high = 48, write_low = 16, return_entries = 32;
+  RowPolicy row_policy = RowPolicy::kOpen;
+  bool refresh = true;
+  Policy<DramScheduler> scheduler{"frfcfs"};
+
+  void describe(Fields& v);
+  void validate(Validation& v) const;
+
+  /// With every 0 replaced by what the standard says.
+  DramConfig resolved() const;
+
+  // Of a resolved configuration:
+  u32 burst_bytes() const { return bus_bits / 8 * burst_length; }
+  u32 burst_cycles() const { return burst_length / transfers_per_clock; }
+  u64 pin_bytes_per_second() const {
+    return u64{channels} * clock_mhz * 1'000'000 * transfers_per_clock * bus_bits / 8;
+  }
+};
+
+}  // namespace terrace

@@ -1,0 +1,79 @@
+// The slot `dram.scheduler`: which waiting request does a bank serve next? A scheduler owns what waits in a channel;
+// the channel owns the banks, the buses and the times between commands, and decides when to read and when to write.
+//
+//   offer   once per arriving request, and again when something changed after it was refused. Refusing holds up the
+//           source it came from until then: that is how queues are bounded.
+//   next    when a bank's choice may have changed: the bank served its last choice, a refresh closed its row, the
+//           channel turned between reads and writes, or the scheduler itself marked the bank as changed. The channel
+//           precharges and activates towards the choice, which stays in the scheduler and may still change.
+//   take    when the choice's column command is issued: the request leaves the scheduler.
+//   on_epoch  between cycles, from whoever keeps the epochs; then everything is asked anew. Nothing else may make a
+//           scheduler change its mind: it must not depend on time alone, so that the channel can sleep.
+//
+// Among the choices of all banks that can go ahead in a cycle, the channel takes the smallest urgency, then column
+// before row commands, then the oldest. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <utility>
+
+#include "config/registry.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+/// A request as a scheduler sees it. `slot` names it until it is taken; `age` grows with each request of the channel.
+struct DramWaiting {
+  u16 slot = 0;
+  u8 bank = 0;  // over all ranks of the channel
+  u8 walk_level = 0;
+  TenantId tenant{};
+  bool write = false;
+  u32 row = 0;
+  u64 age = 0;
+};
+
+/// A bank that looks for work.
+struct BankView {
+  static constexpr u32 kClosed = ~u32{0};
+  u32 bank = 0;
+  u32 open_row = kClosed;
+  bool write = false;  // only requests of this kind can be served now
+};
+
+class DramScheduler {
+ public:
+  struct Context {
+    u32 banks = 1;          // of the channel
+    u32 read_entries = 1;   // what the configuration allows to wait,
+    u32 write_entries = 1;  // unless the scheduler has queues of its own
+    u32 tenants = 1;
+    u64 seed = 1;
+  };
+  static constexpr SlotInfo kSlot{"dram.scheduler", "DRAM scheduler", "which waiting request does a bank serve next?"};
+  static constexpr u16 kNone = 0xffff;
+
+  struct Choice {
+    u16 slot = kNone;
+    u8 urgency = 0;      // 0 goes first
+    bool column = true;  // false: the row may be opened, but the request may not be served yet
+  };
+
+  virtual ~DramScheduler() = default;
+  /// The most requests that it ever holds; slots are numbered below that.
+  virtual u32 capacity() const = 0;
+  virtual bool offer(const DramWaiting& request, Cycle now) = 0;
+  virtual Choice next(const BankView& bank) const = 0;
+  virtual void take(u16 slot, Cycle now) = 0;
+  virtual void on_epoch(Cycle /*now*/) {}
+
+  /// The banks marked since the last call, a bit each.
+  u64 changed_banks() { return std::exchange(changed_, 0); }
+
+ protected:
+  void mark_changed(u32 bank) { changed_ |= u64{1} << bank; }
+
+ private:
+  u64 changed_ = 0;
+};
+
+}  // namespace terrace

@@ -1,0 +1,99 @@
+// Requests that wait, found in constant time by bank (the oldest) and by row (the oldest that hits it): what FR-FCFS
+// and its relatives are made of. A scheduler with several queues has several of these. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "engine/check.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+class RowQueue {
+ public:
+  static constexpr u16 kNone = 0xffff;
+
+  /// At most `entries` requests, named by slots below `slots`.
+  RowQueue(u32 banks, u32 entries, u32 slots)
+      : entries_(entries), banks_(banks), nodes_(slots), buckets_(std::bit_ceil(2 * entries), kNone) {
+    shift_ = 64 - static_cast<u32>(std::countr_zero(buckets_.size()));
+  }
+
+  bool full() const { return size_ >= entries_; }
+  u32 size() const { return size_; }
+  u16 oldest(u32 bank) const { return banks_[bank].oldest; }
+  u16 oldest_in_row(u32 bank, u32 row) const {
+    u16 at = buckets_[bucket(bank, row)];
+    while (at != kNone && (nodes_[at].row != row || nodes_[at].bank != bank)) at = nodes_[at].next_row;
+    return at;
+  }
+  u32 bank_of(u16 slot) const { return nodes_[slot].bank; }
+
+  /// The youngest of all.
+  void push(u16 slot, u32 bank, u32 row) {
+    SIM_DCHECK(!full(), "push to a full queue of {}", entries_);
+    Node& node = nodes_[slot];
+    Bank& in = banks_[bank];
+    node = {.row = row, .bank = static_cast<u8>(bank), .older = in.youngest, .last_in_row = slot};
+    (in.youngest == kNone ? in.oldest : nodes_[in.youngest].younger) = slot;
+    in.youngest = slot;
+    if (const u16 first = oldest_in_row(bank, row); first != kNone) {
+      nodes_[nodes_[first].last_in_row].next_in_row = slot;
+      nodes_[first].last_in_row = slot;
+    } else {
+      u16& head = buckets_[bucket(bank, row)];
+      node.next_row = head;
+      head = slot;
+    }
+    ++size_;
+  }
+
+  /// Only the oldest of its row.
+  void remove(u16 slot) {
+    const Node node = nodes_[slot];
+    Bank& in = banks_[node.bank];
+    (node.older == kNone ? in.oldest : nodes_[node.older].younger) = node.younger;
+    (node.younger == kNone ? in.youngest : nodes_[node.younger].older) = node.older;
+    u16* link = &buckets_[bucket(node.bank, node.row)];
+    while (*link != slot) {
+      SIM_DCHECK(*link != kNone, "slot {} is not the oldest of its row", slot);
+      link = &nodes_[*link].next_row;
+    }
+    if (node.next_in_row == kNone) {
+      *link = node.next_row;
+    } else {
+      Node& successor = nodes_[node.next_in_row];
+      successor.last_in_row = node.last_in_row;
+      successor.next_row = node.next_row;
+      *link = node.next_in_row;
+    }
+    --size_;
+  }
+
+ private:
+  struct Node {
+    u32 row = 0;
+    u8 bank = 0;
+    u16 older = kNone, younger = kNone;  // in the bank
+    u16 next_in_row = kNone;             // the next younger one that wants the same row
+    u16 last_in_row = kNone;             // of the oldest of a row: the youngest one
+    u16 next_row = kNone;                // of the oldest of a row: the next row in the same bucket
+  };
+  struct Bank {
+    u16 oldest = kNone, youngest = kNone;
+  };
+  /// Fibonacci hashing: 2^64 divided by the golden ratio.
+  u32 bucket(u32 bank, u32 row) const {
+    return static_cast<u32>((u64{row} << 6 | bank) * 0x9e3779b97f4a7c15 >> shift_);
+  }
+
+  u32 entries_;
+  u32 size_ = 0;
+  u32 shift_;
+  std::vector<Bank> banks_;
+  std::vector<Node> nodes_;
+  std::vector<u16> buckets_;  // the oldest request of each row that somebody wants
+};
+
+}  // namespace terrace
