@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "config/field_list.h"
-#include "config/field_text.h"
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/ptx/machine.h"
@@ -29,12 +28,9 @@ Loaded load_workload(const ExecOptions& options) {
   auto request =
       parse_workload(options.program, parse_input_size(options.size.empty() ? "tiny" : options.size), "exec");
   if (!options.variant.empty()) request.variant = options.variant;
-  request.seed = options.seed;
-  if (!options.slice.empty()) {
-    request.slice = parse_fraction(options.slice);
-    if (!request.slice || request.slice->millionths == 0 || *request.slice > Fraction{Fraction::kOne})
-      input_error("--slice must be a decimal above 0 and at most 1, not \"{}\"", options.slice);
-  }
+  const std::pair<const char*, const std::string*> shorts[] = {{"seed", &options.seed}, {"slice", &options.slice}};
+  for (const auto& [key, value] : shorts)
+    if (!value->empty()) request.overrides.push_back({key, Tree(*value), true, {fmt::format("--{}", key), 0}});
   for (const std::string& param : options.params) request.overrides.push_back(split_assignment(param, "--param"));
   const auto params = resolve_params(request);
   Loaded loaded{make_workload(request), {{"size", std::string(kInputSizes[index(request.size)])}}};
@@ -46,7 +42,7 @@ Loaded load_workload(const ExecOptions& options) {
 Loaded load(const ExecOptions& options) {
   Loaded loaded;
   if (options.program.ends_with(".toml")) {
-    if (!options.size.empty() || !options.variant.empty() || options.seed || !options.slice.empty() ||
+    if (!options.size.empty() || !options.variant.empty() || !options.seed.empty() || !options.slice.empty() ||
         !options.params.empty())
       input_error("{}: sizes, variants, seeds, slices and parameters belong to workloads; edit the file instead",
                   options.program);

@@ -17,8 +17,7 @@ struct ExecOptions {
   std::string program;  // NAME[:key=value,...] or FILE.toml
   std::string size;     // of a workload; tiny when empty
   std::string variant;
-  std::optional<u64> seed;
-  std::string slice;
+  std::string seed, slice;          // short for the parameters of these names
   std::vector<std::string> params;  // key=value
   std::string code;                 // device code in place of the workload's own: a .ptx or .cu file
   bool check = false;

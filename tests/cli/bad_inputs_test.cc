@@ -76,10 +76,10 @@ std::vector<BadInput> on_the_command_line() {
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; there is gpus, designs, policies, keys, warp_scheduler"},
+       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, warp_scheduler"},
       {"ListOfLater",
        {"list", "claims"},
-       "list claims: comes with a later version; there is gpus, designs, policies, keys"},
+       "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys"},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
       {"UnknownKey",
@@ -93,6 +93,32 @@ std::vector<BadInput> on_the_command_line() {
        "no design named \"voodoo\"; terrace list designs shows those there are"},
       {"DiffOfOne", {"diff", "a.json"}, "diff: B.json is missing; see terrace diff --help"},
       {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is one word too many; see terrace diff --help"},
+  };
+}
+
+std::vector<BadInput> in_exec() {
+  return {
+      {"ExecNothing", {"exec"}, "exec: PROGRAM is missing; see terrace exec --help"},
+      {"ExecUnknown",
+       {"exec", "gusp"},
+       "no workload named \"gusp\"; available: atax, bfs, bicg, blk, cp, gesummv, gups, mm, mvt; did you mean "
+       "\"gups\"?"},
+      {"ExecAmbiguous",
+       {"exec", "gups", "--size", "paper"},
+       "the papers ran different inputs under the name gups; add variant=..., one of mask, dws"},
+      {"ExecUnknownSize",
+       {"exec", "mm", "--size", "tiney"},
+       "no size named \"tiney\"; available: mini, tiny, small, paper; did you mean \"tiny\"?"},
+      {"ExecMisspeltParameter",
+       {"exec", "bfs", "--param", "vertexes=3"},
+       "--param: bfs.vertexes is not a known key; did you mean \"vertices\"?"},
+      {"ExecSlice",
+       {"exec", "mm", "--slice", "1.5"},
+       "--slice: mm.slice must be a decimal from 0.000001 to 1.0 with at most six digits after the point, not 1.5"},
+      {"ExecSeed", {"exec", "mm", "--seed", "abc"}, "--seed: mm.seed must be a whole number, not \"abc\""},
+      {"ExecBareCode",
+       {"exec", "kernel.cu"},
+       "kernel.cu: device code alone does not say what to launch; describe it in a TOML file (docs/add_a_workload.md)"},
   };
 }
 
@@ -207,7 +233,7 @@ std::vector<BadInput> in_files() {
 
 std::vector<BadInput> all_bad_inputs() {
   std::vector<BadInput> all = on_the_command_line();
-  for (auto* more : {in_assignments, in_files})
+  for (auto* more : {in_exec, in_assignments, in_files})
     for (BadInput& input : more()) all.push_back(std::move(input));
   return all;
 }
