@@ -142,9 +142,10 @@ TEST(MemoryTiming, AnL2MissAddsTheLinksToMemoryAndTheFillToWhatMemoryTakes) {
   config.dram.bank_hash = config.dram.channel_hash = false;
   dram = config.dram.resolved();
   const u64 next_row = u64{dram.row_bytes} * dram.banks * dram.ranks;  // the same bank, another row
-  const u32 bursts = config.line_bytes / dram.burst_bytes();
-  const u32 memory =
-      dram.timing.trp + dram.timing.trcd + dram.timing.cl + (bursts - 1) * dram.timing.tccd_s + dram.burst_cycles();
+  // The bursts of a line come from one bank group: tCCD_L apart, rounded up to whole bursts.
+  const u32 burst = dram.burst_cycles(), bursts = config.line_bytes / dram.burst_bytes();
+  const u32 apart = dram.bank_groups > 1 ? (dram.timing.tccd_l + burst - 1) / burst * burst : burst;
+  const u32 memory = dram.timing.trp + dram.timing.trcd + dram.timing.cl + (bursts - 1) * apart + burst;
   const double cost = cost_of_round(config, {{chained_load(false, next_row)}});
   // Queue, crossbar, link, memory, link, one cycle for the fill, crossbar.
   EXPECT_EQ(cost, 1 + 5 + 1 + memory + 1 + 1 + 5);
