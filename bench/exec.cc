@@ -2,65 +2,14 @@
 // table with all lanes apart. One thread; items are warp instructions. SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 
+#include "bench/kernels.h"
 #include "frontend/functional_runner.h"
 #include "frontend/ptx/machine.h"
 
 namespace terrace {
 namespace {
 
-constexpr const char* kHeader = ".version 7.8\n.target sm_70\n.address_size 64\n";
-
-constexpr const char* kFmaLoop = R"(
-.visible .entry fma_loop(.param .u64 out, .param .u32 n) {
-  .reg .pred %p<2>; .reg .b32 %r<6>; .reg .f32 %f<12>; .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %tid.x; cvt.rn.f32.u32 %f1, %r2; mov.f32 %f2, 0f3F7FFF58; mov.f32 %f3, 0f3F000000;
-  mov.f32 %f4, %f1; mov.f32 %f5, %f1; mov.f32 %f6, %f1; mov.u32 %r3, 0;
-LOOP:
-  fma.rn.f32 %f1, %f1, %f2, %f3; fma.rn.f32 %f4, %f4, %f2, %f3;
-  fma.rn.f32 %f5, %f5, %f2, %f3; fma.rn.f32 %f6, %f6, %f2, %f3;
-  fma.rn.f32 %f1, %f1, %f2, %f3; fma.rn.f32 %f4, %f4, %f2, %f3;
-  fma.rn.f32 %f5, %f5, %f2, %f3; fma.rn.f32 %f6, %f6, %f2, %f3;
-  add.s32 %r3, %r3, 1;
-  setp.lt.u32 %p1, %r3, %r1;
-  @%p1 bra LOOP;
-  add.f32 %f1, %f1, %f4; add.f32 %f1, %f1, %f5; add.f32 %f1, %f1, %f6;
-  mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; st.global.f32 [%rd3], %f1;
-  ret;
-})";
-
-constexpr const char* kStream = R"(
-.visible .entry stream(.param .u64 a, .param .u64 b, .param .u32 n) {
-  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .b64 %rd<8>;
-  ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
-  mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r3;
-LOOP:
-  setp.ge.u32 %p1, %r5, %r1;
-  @%p1 bra DONE;
-  mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
-  ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd5]; add.f32 %f3, %f1, %f2; st.global.f32 [%rd5], %f3;
-  add.s32 %r5, %r5, %r7;
-  bra.uni LOOP;
-DONE:
-  ret;
-})";
-
-constexpr const char* kGups = R"(
-.visible .entry gups(.param .u64 table, .param .u64 mask, .param .u32 n) {
-  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<14>;
-  ld.param.u64 %rd1, [table]; ld.param.u64 %rd2, [mask]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
-  cvt.u64.u32 %rd3, %r5; mad.lo.s64 %rd3, %rd3, 6364136223846793005, 1442695040888963407; mov.u32 %r6, 0;
-LOOP:
-  shl.b64 %rd4, %rd3, 13; xor.b64 %rd3, %rd3, %rd4; shr.u64 %rd4, %rd3, 7; xor.b64 %rd3, %rd3, %rd4;
-  shl.b64 %rd4, %rd3, 17; xor.b64 %rd3, %rd3, %rd4;
-  and.b64 %rd5, %rd3, %rd2; shl.b64 %rd6, %rd5, 3; add.s64 %rd7, %rd1, %rd6;
-  ld.global.u64 %rd8, [%rd7]; xor.b64 %rd9, %rd8, %rd3; st.global.u64 [%rd7], %rd9;
-  add.s32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r1;
-  @%p1 bra LOOP;
-  ret;
-})";
+using namespace bench;
 
 /// Runs one launch again and again.
 void measure(benchmark::State& state, const char* text, bool count, const auto& make_launch) {

@@ -76,7 +76,8 @@ std::vector<BadInput> on_the_command_line() {
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, scheduler, warp_scheduler"},
+       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, scheduler, "
+       "warp_scheduler"},
       {"ListOfLater",
        {"list", "claims"},
        "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys"},

@@ -32,12 +32,24 @@ extern "C" __global__ void k(const float* in, const int* choice, float* out, int
   __syncthreads();
   float v = 0;
   switch (choice[t]) {
-    case 0: v = 1; break;
-    case 1: v = exchange[__nvvm_read_ptx_sreg_tid_x() ^ 1]; break;
-    case 2: v = polish(in[t], t % 9, s); break;
-    case 3: v = *pointers[t & 1]; break;
-    case 4: v = 5.5f / in[t + 1]; break;
-    case 5: v = s.b[t % 3]; break;
+    case 0:
+      v = 1;
+      break;
+    case 1:
+      v = exchange[__nvvm_read_ptx_sreg_tid_x() ^ 1];
+      break;
+    case 2:
+      v = polish(in[t], t % 9, s);
+      break;
+    case 3:
+      v = *pointers[t & 1];
+      break;
+    case 4:
+      v = 5.5f / in[t + 1];
+      break;
+    case 5:
+      v = s.b[t % 3];
+      break;
   }
   double d = v;
   out[t] = d * s.c + __builtin_sqrt(d < 0 ? -d : d);
