@@ -25,6 +25,7 @@ void simulate_kernel(benchmark::State& state, const Kernel* kernel) {
     all.warp_instructions += work.warp_instructions;
     all.line_requests += work.line_requests;
     all.cycles += work.cycles;
+    all.ticks += work.ticks;
   }
   const auto millions = [](u64 count) {
     return benchmark::Counter(static_cast<double>(count) * 1e-6, benchmark::Counter::kIsRate);
@@ -32,6 +33,7 @@ void simulate_kernel(benchmark::State& state, const Kernel* kernel) {
   state.counters["Minst/s"] = millions(all.warp_instructions);
   state.counters["Mlines/s"] = millions(all.line_requests);
   state.counters["Mcycles/s"] = millions(all.cycles);
+  state.counters["ticks/cycle"] = static_cast<double>(all.ticks) / static_cast<double>(all.cycles);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace terrace::bench {
 struct GpuWork {
   u64 warp_instructions = 0, line_requests = 0;
   Cycle cycles = 0;
+  u64 ticks = 0;
 };
 
 inline GpuWork run_on_gpu(const GpuConfig& config, const Kernel& kernel) {
@@ -23,7 +24,7 @@ inline GpuWork run_on_gpu(const GpuConfig& config, const Kernel& kernel) {
   Gpu gpu(config, {tenant});
   gpu.run({});
   gpu.stats().check_identities();
-  GpuWork work{gpu.progress(TenantId{0}).warp_instructions, 0, gpu.now()};
+  GpuWork work{gpu.progress(TenantId{0}).warp_instructions, 0, gpu.now(), gpu.ticks()};
   for (const Stat& stat : gpu.stats().stats()) {
     if (stat.name.ends_with(".load_store.lines")) work.line_requests += stat.cells[0].value;
   }

@@ -2,6 +2,7 @@
 #include "cache/l2_slice.h"
 
 #include <algorithm>
+#include <bit>
 #include <ostream>
 
 #include "engine/check.h"
@@ -14,6 +15,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       config_(config),
       noc_(noc),
       line_bytes_(line_bytes),
+      line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       accesses_(accesses),
       wiring_(wiring),
       perform_(std::move(perform)),
@@ -28,17 +30,17 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
 
 Cycle L2Slice::tick(Cycle now) {
   wiring_.requests.absorb(wiring_.port, now);
-  bool progress = accept_fill(now);
-  progress |= send_reply(now);
-  progress |= write_back(now);
-  progress |= look_up(now);
-  return next_wakeup(now, progress);
+  accept_fill(now);
+  send_reply(now);
+  write_back(now);
+  look_up(now);
+  return next_wakeup(now);
 }
 
-bool L2Slice::accept_fill(Cycle now) {
+void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = wiring_.from_dram.front(now);
-  if (!reply || !filled_.empty()) return false;
-  const u64 line = wiring_.from_dram.pop(now).line.raw / line_bytes_;
+  if (!reply || !filled_.empty()) return;
+  const u64 line = line_of(wiring_.from_dram.pop(now).line);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", line * line_bytes_);
   bool dirty = false;
@@ -51,7 +53,6 @@ bool L2Slice::accept_fill(Cycle now) {
     filled_.push({waiter, now + 1});
   });
   allocate(line, tenant, dirty);
-  return true;
 }
 
 void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
@@ -61,46 +62,44 @@ void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
   tags_.fill(victim, line) = {tenant, dirty};
 }
 
-bool L2Slice::send_reply(Cycle now) {
+void L2Slice::send_reply(Cycle now) {
+  reply_refused_ = false;
   const bool from_fill = !filled_.empty() && filled_.front().at <= now;
   Ring<Reply>& queue = from_fill ? filled_ : hits_;
-  if (queue.empty() || queue.front().at > now) return false;
+  if (queue.empty() || queue.front().at > now) return;
   const AccessRef ref = queue.front().access;
   const Access& access = accesses_[ref];
   const u32 output = index(access.sm);
-  if (!wiring_.replies.can_send(wiring_.port, output, now)) return false;
+  reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
+  if (reply_refused_) return;
   const bool carries_line = access.kind == AccessKind::kLoad || access.kind == AccessKind::kWalk;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes));
   ++stats.replies[access.tenant];
   event(now, "replies to SM {}", output);
   queue.pop();
-  return true;
 }
 
-bool L2Slice::write_back(Cycle now) {
-  if (dirty_.empty() || !wiring_.to_dram.can_push(now)) return false;
+void L2Slice::write_back(Cycle now) {
+  write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
+  if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
   wiring_.to_dram.push(now, {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true});
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.line * line_bytes_);
-  return true;
 }
 
-bool L2Slice::look_up(Cycle now) {
-  bool progress = false;
+void L2Slice::look_up(Cycle now) {
   for (u32 port = 0; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
-    if (!head || !look_up_one(*head, now)) break;
+    if (!head || !look_up_one(*head, now)) return;
     wiring_.requests.receive(wiring_.port, now);
-    progress = true;
   }
-  return progress;
 }
 
 /// False leaves everything as it was: some resource is full, and its release will tick this unit.
 bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const Access& access = accesses_[ref];
-  const u64 line = access.pa.raw / line_bytes_;
+  const u64 line = line_of(access.pa);
   const i32 entry = tags_.find(line);
   const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (entry >= 0) {
@@ -146,14 +145,19 @@ void L2Slice::commit(Cycle) {
   atomics_.clear();
 }
 
-Cycle L2Slice::next_wakeup(Cycle now, bool progress) const {
-  // After progress the next step may be possible. Without any, each step waits for its time, or for something whose
-  // coming wakes this unit: a packet, a fill, a place on the crossbar or on the way to memory.
-  if (progress) return now + 1;
+/// Requests that may be looked up are woken for by the crossbar; one that was refused waits for a reply or a dirty line
+/// to leave, for a fill, or for a place on the way to memory, and each of those ticks this unit.
+Cycle L2Slice::next_wakeup(Cycle now) const {
   Cycle next = kNever;
-  if (!filled_.empty() && filled_.front().at > now) next = filled_.front().at;
-  if (!hits_.empty() && hits_.front().at > now) next = std::min(next, hits_.front().at);
-  return next;
+  for (const Ring<Reply>* replies : {&filled_, &hits_}) {
+    if (replies->empty()) continue;
+    const Cycle at = replies->front().at;
+    // The one that was refused is woken for; the other one's time may still come.
+    if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
+  }
+  const bool more =
+      (!dirty_.empty() && !write_back_refused_) || (filled_.empty() && wiring_.from_dram.front(now) != nullptr);
+  return more ? now + 1 : next;
 }
 
 void L2Slice::explain(std::ostream& out) const {
@@ -164,7 +168,7 @@ void L2Slice::explain(std::ostream& out) const {
 }
 
 void L2Slice::forget(PhysAddr first, u64 bytes) {
-  const u64 from = first.raw / line_bytes_, to = (first.raw + bytes - 1) / line_bytes_;
+  const u64 from = line_of(first), to = line_of(PhysAddr{first.raw + bytes - 1});
   const auto drop = [&](i32 entry) {
     if (entry >= 0) tags_.invalidate(static_cast<u32>(entry));
   };

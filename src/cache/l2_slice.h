@@ -85,22 +85,23 @@ class L2Slice final : public Unit {
     u64 lanes;
   };
 
-  // Each step says whether it got anything done.
-  bool accept_fill(Cycle now);
-  bool send_reply(Cycle now);
-  bool write_back(Cycle now);
-  bool look_up(Cycle now);
+  void accept_fill(Cycle now);
+  void send_reply(Cycle now);
+  void write_back(Cycle now);
+  void look_up(Cycle now);
   bool look_up_one(AccessRef ref, Cycle now);
   void allocate(u64 line, TenantId tenant, bool dirty);
   void perform(const Access& access);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
-  Cycle next_wakeup(Cycle now, bool progress) const;
+  u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
+  Cycle next_wakeup(Cycle now) const;
 
   Scheduler& scheduler_;
   UnitId self_{};
   const L2Config config_;
   const NocConfig noc_;
   const u32 line_bytes_;
+  const u32 line_shift_;
   AccessPool& accesses_;
   Wiring wiring_;
   PerformAtomic perform_;
@@ -110,6 +111,8 @@ class L2Slice final : public Unit {
   Ring<Reply> filled_;  // what fills released
   Ring<Dirty> dirty_;   // lines on their way to memory
   std::vector<PendingAtomic> atomics_;
+  // Refused in this tick: what they wait for wakes this unit.
+  bool reply_refused_ = false, write_back_refused_ = false;
 };
 
 }  // namespace terrace

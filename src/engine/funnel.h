@@ -20,11 +20,15 @@ class Funnel {
 
   /// `capacity`: messages on the way and waiting, per lane.
   Funnel(Scheduler& scheduler, u32 lanes, u32 latency, u32 capacity)
-      : scheduler_(scheduler), latency_(latency), words_((lanes + 63) / 64), lanes_(lanes) {
+      : scheduler_(scheduler),
+        latency_(latency),
+        slot_mask_(std::bit_ceil(latency + 1) - 1),
+        words_((lanes + 63) / 64),
+        lanes_(lanes) {
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
     for (Lane& lane : lanes_) lane.waiting = Ring<Traveller>(capacity);
     ready_.assign(words_, 0);
-    arriving_.assign(size_t{words_} * (latency + 1), 0);
+    arriving_.assign(size_t{words_} * (slot_mask_ + 1), 0);
   }
   Funnel(const Funnel&) = delete;
   Funnel& operator=(const Funnel&) = delete;
@@ -107,11 +111,12 @@ class Funnel {
     u32 pops = 0;
     bool refused = false;
   };
-  u32 slot(Cycle at) const { return static_cast<u32>(at % (latency_ + 1)); }
+  u32 slot(Cycle at) const { return static_cast<u32>(at) & slot_mask_; }
 
   Scheduler& scheduler_;
   UnitId consumer_{};
   u32 latency_;
+  u32 slot_mask_;
   u32 words_;
   std::vector<Lane> lanes_;
   std::vector<u64> ready_;     // lanes whose front has arrived

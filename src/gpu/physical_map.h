@@ -3,6 +3,8 @@
 // number. SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
+
 #include "dram/address_map.h"
 #include "engine/types.h"
 #include "frontend/guest_memory.h"
@@ -13,7 +15,9 @@ namespace terrace {
 class PhysicalLayout final : public PhysicalMap {
  public:
   PhysicalLayout(const AddressMap& dram, u32 line_bytes, u32 slices, u32 channels)
-      : dram_(dram), line_bytes_(line_bytes), slices_per_channel_(slices / channels) {}
+      : dram_(dram),
+        line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
+        slices_per_channel_(slices / channels) {}
 
   PhysAddr locate(TenantId tenant, VirtAddr va) const override {
     return PhysAddr{(u64{index(tenant)} << kTenantBits) + (va.raw - GuestMemory::kBase)};
@@ -21,7 +25,7 @@ class PhysicalLayout final : public PhysicalMap {
   u32 slice_of(PhysAddr line) const override {
     const u32 channel = dram_.channel(line);
     if (slices_per_channel_ == 1) return channel;
-    const u64 number = line.raw / line_bytes_;
+    const u64 number = line.raw >> line_shift_;
     const u64 folded = number ^ number >> 7 ^ number >> 14 ^ number >> 21;
     return channel * slices_per_channel_ + static_cast<u32>(folded % slices_per_channel_);
   }
@@ -29,7 +33,7 @@ class PhysicalLayout final : public PhysicalMap {
  private:
   static constexpr u32 kTenantBits = 36;  // 64 GiB each, more than a tenant's address space holds
   const AddressMap& dram_;
-  u32 line_bytes_;
+  u32 line_shift_;
   u32 slices_per_channel_;
 };
 

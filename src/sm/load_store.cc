@@ -12,6 +12,7 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const N
     : config_(config),
       noc_(noc),
       line_bytes_(line_bytes),
+      line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       port_(index(sm)),
       wiring_(wiring),
       coalescer_(line_bytes),
@@ -22,7 +23,8 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const N
 
 void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant,
                            u32 dynamic_id, Cycle now) {
-  Waiting& entry = waiting_[(waiting_head_ + waiting_count_) % waiting_.size()];
+  const u32 size = static_cast<u32>(waiting_.size()), tail = waiting_head_ + waiting_count_;
+  Waiting& entry = waiting_[tail < size ? tail : tail - size];
   ++waiting_count_;
   coalescer_.coalesce(effect, lanes, entry.lines);
   entry.record = records_.make();
@@ -45,7 +47,7 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const RecordRef owner{access.owner};
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
-    l1_.fill(access.pa.raw / line_bytes_, [&](u32 waiter) { complete_line(RecordRef{waiter}, now, done); });
+    l1_.fill(access.pa.raw >> line_shift_, [&](u32 waiter) { complete_line(RecordRef{waiter}, now, done); });
   } else {
     complete_line(owner, now, done);
   }
@@ -72,7 +74,7 @@ void LoadStoreUnit::advance(Cycle now) {
     settle(now);
     blocked_since_ = kNever;
     if (++head.next < head.lines.count) continue;
-    waiting_head_ = (waiting_head_ + 1) % static_cast<u32>(waiting_.size());
+    waiting_head_ = waiting_head_ + 1 == waiting_.size() ? 0 : waiting_head_ + 1;
     --waiting_count_;
   }
 }
@@ -92,18 +94,18 @@ bool LoadStoreUnit::access_line(Waiting& head, Cycle now) {
       return load_line(head, pa, now);
     case MemoryAction::kStore:
       if (!send(head, pa, AccessKind::kStore, now)) return false;
-      l1_.store(pa.raw / line_bytes_, record.tenant);
+      l1_.store(pa.raw >> line_shift_, record.tenant);
       return true;
     default:
       if (!send(head, pa, AccessKind::kAtomic, now)) return false;
-      l1_.atomic(pa.raw / line_bytes_, record.tenant);
+      l1_.atomic(pa.raw >> line_shift_, record.tenant);
       return true;
   }
 }
 
 bool LoadStoreUnit::load_line(const Waiting& head, PhysAddr pa, Cycle now) {
   if (head.past_l1) return send(head, pa, AccessKind::kLoad, now);
-  const u64 line = pa.raw / line_bytes_;
+  const u64 line = pa.raw >> line_shift_;
   const L1Cache::Outcome outcome = l1_.look(line);
   if (outcome == L1Cache::Outcome::kRefused) return false;
   if (outcome == L1Cache::Outcome::kMiss && !send(head, pa, AccessKind::kLoad, now)) return false;

@@ -108,6 +108,7 @@ class LoadStoreUnit {
   const SmConfig& config_;
   const NocConfig noc_;
   const u32 line_bytes_;
+  const u32 line_shift_;
   const u32 port_;
   Wiring wiring_;
   Coalescer coalescer_;
