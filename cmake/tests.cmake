@@ -46,8 +46,10 @@ target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
 
 # Benchmarks, and the floors under them, mean something in the release build only. A floor is measured with nothing beside it.
 if(TERRACE_LTO)
+  # Built when asked for (cmake --build --preset release --target bench_gpu): each links the whole program once more.
   function(terrace_benchmark name)
     terrace_program(${name} ${ARGN})
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE benchmark::benchmark)
   endfunction()

@@ -123,6 +123,38 @@ std::vector<BadInput> in_exec() {
   };
 }
 
+std::vector<BadInput> in_run() {
+  const auto run = [](std::vector<std::string> more) {
+    std::vector<std::string> all{"run", "--gpu", "dws_30sm", "--json", "r.json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  return {
+      {"RunNobody", run({}), "run.tenants: nobody runs; name a workload (--tenant gups)"},
+      {"RunUnknownTenant", run({"--tenant", "mmm"}),
+       "no workload named \"mmm\"; available: atax, bfs, bicg, blk, cp, gesummv, gups, mm, mvt; did you mean \"mm\"?"},
+      {"RunTooManySms", run({"--tenant", "mm", "--tenant", "gups", "--sms", "20,20"}),
+       "run.sms: 2 tenants cannot have 40 SMs of 30; give each at least one"},
+      {"RunSmsForOne", run({"--tenant", "mm", "--tenant", "gups", "--sms", "15"}),
+       "run.sms: has 1 numbers for 2 tenants; give one for each"},
+      {"RunLogOfNoUnit", run({"--tenant", "mm", "--size", "mini", "--log", "tlb@1:2"}),
+       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2.0 to l2.15 and dram.0 to dram.15"},
+      {"RunLogOfNoCycles", run({"--tenant", "mm", "--size", "mini", "--log", "sm.0"}),
+       "--log: \"sm.0\" is not UNIT@FROM:TO, such as sm.0@1000:2000"},
+      {"RunBlockThatFitsNowhere", run({"--tenant", "mm", "--size", "mini", "--set", "sm.warps=2"}),
+       "kernel sgemm_nt needs 4 warps, 5120 registers and 512 bytes of shared memory per block, more than an SM has "
+       "(2, 65536, "
+       "98304); launch smaller blocks or raise sm.warps, sm.registers or sm.shared_bytes"},
+      {"RunSlicesThatDoNotDivide", run({"--tenant", "mm", "--set", "l2.slices=20"}),
+       "--set: l2.slices = 20 must be a multiple of dram.channels (16)"},
+      {"RunAloneComesLater", run({"--tenant", "mm", "--alone"}),
+       "run: --alone comes with a later version; run each tenant by itself for now"},
+      {"RunIntoAMissingFolder",
+       {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--json", "none/r.json"},
+       "none/r.json: cannot be written: No such file or directory"},
+  };
+}
+
 std::vector<BadInput> in_assignments() {
   return {
       setting("SetWithoutValue", "run.seed", "--set: \"run.seed\" is not of the form key=value"),
@@ -234,7 +266,7 @@ std::vector<BadInput> in_files() {
 
 std::vector<BadInput> all_bad_inputs() {
   std::vector<BadInput> all = on_the_command_line();
-  for (auto* more : {in_exec, in_assignments, in_files})
+  for (auto* more : {in_exec, in_run, in_assignments, in_files})
     for (BadInput& input : more()) all.push_back(std::move(input));
   return all;
 }

@@ -1,0 +1,89 @@
+// terrace run, as a user meets it. SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/program.h"
+#include "support/scratch.h"
+#include "text/tree.h"
+
+namespace terrace {
+namespace {
+
+std::string digest_in(const Scratch& scratch, const std::string& file) {
+  const Tree result = read_json((scratch.path() / file).string());
+  return std::get<std::string>(result.find("run")->find("digest")->value);
+}
+
+TEST(Run, WritesATableAndAResultFile) {
+  const Scratch scratch;
+  const Outcome outcome = run_terrace({"run", "--gpu", "dws_30sm", "--design", "ideal", "--tenant", "gups", "--tenant",
+                                       "mm", "--size", "mini", "--check", "--json", "r.json", "--quiet"},
+                                      scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_NE(outcome.out.find("gups     15"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("FAILED"), std::string::npos) << outcome.out;
+  const Tree result = read_json((scratch.path() / "r.json").string());
+  EXPECT_EQ(*result.find("schema"), Tree("terrace.run/1"));
+  for (const char* part : {"version", "config", "run", "tenants", "kernels", "metrics", "stats"}) {
+    EXPECT_NE(result.find(part), nullptr) << part;
+  }
+  EXPECT_EQ(result.find("tenants")->items().size(), 2u);
+  EXPECT_NE(outcome.out.find(digest_in(scratch, "r.json")), std::string::npos);
+}
+
+TEST(Run, GivenBackItsOwnResultReproducesItBitForBit) {
+  const Scratch scratch;
+  const std::string folder = scratch.path().string();
+  const Outcome first = run_terrace({"run", "--gpu", "simt_8cu", "--tenant", "atax", "--size", "mini", "--seed", "7",
+                                     "--set", "l2.hit_cycles=33", "--json", "a.json", "--quiet"},
+                                    folder);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Outcome again = run_terrace({"run", "--gpu", "a.json", "--json", "b.json", "--quiet"}, folder);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(digest_in(scratch, "a.json"), digest_in(scratch, "b.json"));
+  EXPECT_EQ(run_terrace({"diff", "a.json", "b.json"}, folder).exit_code, 0);
+  // And the settings matter: without them it is another run.
+  run_terrace({"run", "--gpu", "simt_8cu", "--tenant", "atax", "--size", "mini", "--json", "c.json", "--quiet"},
+              folder);
+  EXPECT_NE(digest_in(scratch, "a.json"), digest_in(scratch, "c.json"));
+}
+
+TEST(Run, InterruptedEndsWithinTwoSecondsAndLeavesNoFile) {
+  const Scratch scratch;
+  Child child(terrace_program(), {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "paper", "--json", "r.json"},
+              scratch.path().string());
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto from = std::chrono::steady_clock::now();
+  child.signal(SIGINT);
+  const Outcome outcome = child.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(2));
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << outcome.err;
+  EXPECT_EQ(scratch.files(), 0u);
+}
+
+TEST(Run, LogsOneUnitInTheCyclesAskedFor) {
+  const Scratch scratch;
+  const Outcome outcome = run_terrace(
+      {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--log", "dispatcher@1000:1001", "--quiet"},
+      scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')), "      1000  block 0 of tenant 0 goes to SM 0");
+  EXPECT_EQ(outcome.out.find("      1001  "), std::string::npos) << "a line beyond the last cycle";
+}
+
+TEST(Run, StopsAtALimitOfCycles) {
+  const Scratch scratch;
+  const Outcome outcome = run_terrace(
+      {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--until", "cycles:5000", "--quiet"}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("5000 cycles on dws_30sm"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("capped"), std::string::npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace terrace

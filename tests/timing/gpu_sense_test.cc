@@ -1,0 +1,59 @@
+// Sense: more hardware moves a program the way it should. Compute scales with SMs, streaming with memory bandwidth
+// until something else is full. SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "config/loader.h"
+#include "experiment/run.h"
+#include "support/paths.h"
+
+namespace terrace {
+namespace {
+
+/// Thread instructions per cycle of a workload on a machine, with some keys changed.
+double ipc(const std::string& machine, const std::string& workload, const std::string& size,
+           const std::vector<std::string>& sets) {
+  Layers layers;
+  layers.gpu.push_back({source_folder() + "/configs/gpu/" + machine + ".toml", machine + ".toml"});
+  for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
+  RunRequest request;
+  request.config = ConfigLoader<GpuConfig>(layers).config();
+  request.config.run.tenants = workload;
+  request.config.run.size = size;
+  request.config.tenancy.launch_gap = 0;
+  const RunResult result = simulate(request);
+  return std::get<double>(result.json.find("metrics")->find("total_ipc")->value);
+}
+
+TEST(Sense, CoulombPotentialIsLinearInSms) {
+  // 128 blocks: several rounds of what four or eight SMs hold.
+  const double few = ipc("cd_24sm", "cp:width=256,height=128,atoms=16", "mini", {"run.sms=[4]"});
+  const double many = ipc("cd_24sm", "cp:width=256,height=128,atoms=16", "mini", {"run.sms=[8]"});
+  EXPECT_GT(many / few, 1.6);
+  EXPECT_LT(many / few, 2.1);
+}
+
+TEST(Sense, BlackScholesStreamsFasterWithMoreBandwidthUntilItIsEnough) {
+  const auto with_clock = [](u32 mhz) {
+    return ipc("mask_maxwell30", "blk:options=40000", "mini", {"dram.clock_mhz=" + std::to_string(mhz)});
+  };
+  const double slow = with_clock(100), normal = with_clock(800), fast = with_clock(1600);
+  EXPECT_GT(normal, 1.5 * slow) << "bound by memory";
+  EXPECT_GT(fast, normal * 0.99);
+  EXPECT_LT(fast, 1.9 * normal) << "no longer bound by memory alone";
+}
+
+TEST(Sense, ALargerL2HelpsAProgramThatReuses) {
+  // The table of 512 KB fits into the larger cache and not into the smaller one.
+  const double small = ipc("dws_30sm", "gups:updates=8,blocks=32,threads=128", "mini", {"l2.bytes=65536", "l2.ways=4"});
+  const double large = ipc("dws_30sm", "gups:updates=8,blocks=32,threads=128", "mini", {"l2.bytes=4194304"});
+  EXPECT_GT(large, 1.02 * small);
+}
+
+TEST(Sense, MoreWarpsHideMoreLatency) {
+  const double few = ipc("dws_30sm", "blk:options=40000,blocks=480", "mini", {"sm.warps=4"});
+  const double many = ipc("dws_30sm", "blk:options=40000,blocks=480", "mini", {"sm.warps=32"});
+  EXPECT_GT(many, 1.5 * few);
+}
+
+}  // namespace
+}  // namespace terrace
