@@ -88,7 +88,6 @@ bool Channel::refresh(u64 cycle, bool bus_free) {
       blocked_ &= ~banks;
       refresh_at_ = std::min(refresh_at_, own.due);
     }
-    fresh_ &= ~banks;
     conflicted_ &= ~banks;
     stale_ |= banks;
   }
@@ -191,7 +190,6 @@ void Channel::issue_precharge(u32 bank, u64 cycle) {
   log(DramCommand::Kind::kPrecharge, bank, cycle, 0);
   ++stats.precharges;
   conflicted_ |= bit(bank);
-  fresh_ &= ~bit(bank);
   classify(bank);
 }
 
