@@ -22,8 +22,8 @@ struct DramConfig {
       command_buses = 0, clock_mhz = 0;
   DramTiming timing;
 
-  // Highest bits first. Chosen: banks below columns, so that a sweep alternates between bank groups and keeps one row of
-  // each bank open; a bank's row is still used up before the next one.
+  // Highest bits first. Chosen: banks below columns, so that a sweep alternates between bank groups and keeps one row
+  // of each bank open; a bank's row is still used up before the next one.
   std::string mapping = "row:rank:column:bank:channel";
   u32 interleave_bytes = 256;
   bool channel_hash = true, bank_hash = true;
