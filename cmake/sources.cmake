@@ -28,18 +28,23 @@ endif()
 set_source_files_properties(src/version.cc PROPERTIES COMPILE_DEFINITIONS
   "TERRACE_VERSION=\"${PROJECT_VERSION}\";TERRACE_REVISION=\"${TERRACE_REVISION}\"")
 
-# Link-time optimisation for the programs whose speed matters. Objects are fat, so that tests link without it.
+# Link-time optimisation for the programs whose speed matters. Objects are fat, so that tests link without it: they say so
+# with -fno-lto, or gcc would optimise again for each of them.
+if(TERRACE_LTO)
+  target_compile_options(terrace_objects PRIVATE -flto=auto -ffat-lto-objects)
+endif()
 function(terrace_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE terrace_objects)
   if(TERRACE_LTO)
-    target_link_options(${name} PRIVATE -flto=auto -O3 -fuse-linker-plugin)
+    target_compile_options(${name} PRIVATE -flto=auto)
+    # The false warning of cmake/flags.cmake comes back when everything is optimised together.
+    target_link_options(${name} PRIVATE -flto=auto -O3 -fuse-linker-plugin -Wno-stringop-overflow)
   endif()
 endfunction()
-if(TERRACE_LTO)
-  target_compile_options(terrace_flags INTERFACE -flto=auto -ffat-lto-objects)
-endif()
 
 terrace_program(terrace src/main.cc)
 include(GNUInstallDirs)
 install(TARGETS terrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# What src/cli/paths.cc looks for beside the program's bin/.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace)

@@ -1,16 +1,11 @@
-// The command line.
-// SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+// The command line. SPDX-License-Identifier: MIT
+#include <signal.h>
 
-#include <cstring>
-
-#include "version.h"
+#include "cli/commands.h"
+#include "engine/interrupt.h"
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
-    fmt::print("terrace {} (revision {}, {})\n", terrace::version(), terrace::revision(), terrace::compiler());
-    return 0;
-  }
-  fmt::print(stderr, "terrace: --version is all there is so far.\n");
-  return 2;
+  terrace::catch_interrupts();
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe is told in a sentence, by whoever writes to it
+  return terrace::exit_code_of([&] { return terrace::run_command_line(argc, argv); });
 }

@@ -163,7 +163,9 @@ class Assigner final : public PathFields {
   }
 
   std::string where() const { return given_.origin.text(); }
-  std::string shown() const { return (shown_under_.empty() ? "" : std::string(shown_under_) + ".") + given_.path; }
+  std::string shown() const {
+    return printable((shown_under_.empty() ? "" : std::string(shown_under_) + ".") + given_.path);
+  }
 
   [[noreturn]] void refuse(std::string_view phrase, std::string_view suggestion = "") const {
     const std::string_view text = bare();
@@ -193,9 +195,10 @@ class Assigner final : public PathFields {
     const auto dot = given_.path.rfind('.');
     const std::string parent = dot == given_.path.npos ? "" : given_.path.substr(0, dot + 1);
     std::vector<std::string> siblings;
-    for (const std::string& key : known_)
-      if (key.starts_with(parent) && key.find('.', parent.size()) == key.npos)
-        siblings.push_back(key.substr(parent.size()));
+    for (const auto* names : {&known_, &groups_})
+      for (const std::string& name : *names)
+        if (name.starts_with(parent) && name.find('.', parent.size()) == name.npos)
+          siblings.push_back(name.substr(parent.size()));
     const std::string in_place = did_you_mean(given_.path.substr(parent.size()), siblings);
     if (!in_place.empty()) return in_place;
     const std::string elsewhere = did_you_mean(given_.path, known_);
@@ -231,15 +234,19 @@ Given split_assignment(std::string_view text, std::string_view option) {
           .origin = {std::string(option), 0}};
 }
 
-void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under) {
-  std::vector<std::string> seen;
+std::vector<Given> split_assignments(std::string_view list, std::string_view option) {
+  std::vector<Given> all;
   for (const std::string_view part : split_at_commas(list)) {
-    const Given given = split_assignment(part, option);
-    if (std::find(seen.begin(), seen.end(), given.path) != seen.end())
+    Given given = split_assignment(part, option);
+    if (std::any_of(all.begin(), all.end(), [&](const Given& seen) { return seen.path == given.path; }))
       input_error("{}: \"{}\" gives {} twice; give it once", option, list, given.path);
-    assign(target, given, shown_under);
-    seen.push_back(given.path);
+    all.push_back(std::move(given));
   }
+  return all;
+}
+
+void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under) {
+  for (const Given& given : split_assignments(list, option)) assign(target, given, shown_under);
 }
 
 }  // namespace terrace

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/fields.h"
 #include "text/tree.h"
@@ -37,8 +38,11 @@ void assign(Described target, const Given& given, std::string_view shown_under =
 /// "key=value" from the command line, split; `option` is what messages call the place ("--set").
 Given split_assignment(std::string_view text, std::string_view option);
 
-/// "vertices=1000,graph=uniform", as in --tenant bfs:vertices=1000,graph=uniform. A list's commas stand in brackets:
-/// "sizes=[1,2,3]". Naming one key twice is an InputError.
+/// The same for a list of them, "vertices=1000,graph=uniform". A list's commas stand in brackets: "sizes=[1,2,3]".
+/// Naming one key twice is an InputError.
+std::vector<Given> split_assignments(std::string_view list, std::string_view option);
+
+/// "vertices=1000,graph=uniform", as in --tenant bfs:vertices=1000,graph=uniform.
 void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under = "");
 
 }  // namespace terrace

@@ -13,13 +13,14 @@ namespace terrace {
 namespace {
 
 /// A document's values, each under its full key. An empty table is kept: its name may be misspelt.
-void flatten(const Tree& tree, const std::string& path, const std::string& source, std::vector<Given>& into) {
-  if (!tree.is_table() || (tree.members().empty() && !path.empty())) {
-    into.push_back({path, tree, false, {source, tree.line}});
-    return;
+void flatten(const Tree& table, const std::string& prefix, const std::string& source, std::vector<Given>& into) {
+  for (const auto& [key, value] : table.members()) {
+    if (key.empty()) input_error("{}: a key is empty; give it a name", Origin{source, value.line}.text());
+    if (value.members().empty())
+      into.push_back({prefix + key, value, false, {source, value.line}});
+    else
+      flatten(value, prefix + key + ".", source, into);
   }
-  for (const Tree::Member& member : tree.members())
-    flatten(member.value, path.empty() ? member.key : path + "." + member.key, source, into);
 }
 
 std::vector<Given> read_layer(const LayerFile& file) {
@@ -28,7 +29,8 @@ std::vector<Given> read_layer(const LayerFile& file) {
   if (file.path.ends_with(".json")) {
     const Tree result = parse_json(text, file.shown);
     const Tree* config = result.find("config");
-    if (!config) input_error("{}: has no \"config\"; give a machine's .toml or a result of terrace run", file.shown);
+    if (!config || !config->is_table())
+      input_error("{}: has no \"config\"; give a machine's .toml or a result of terrace run", file.shown);
     flatten(*config, "", file.shown, values);
   } else {
     flatten(parse_toml(text, file.shown), "", file.shown, values);

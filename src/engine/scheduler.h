@@ -53,6 +53,8 @@ class Scheduler {
   u32 units() const { return static_cast<u32>(units_.size()); }
   const std::string& name(UnitId unit) const { return names_[index(unit)]; }
 
+  Unit& unit(UnitId id) { return *units_[index(id)]; }
+
   /// What every unit waits for, for the report of a deadlock.
   std::string explain() const;
 

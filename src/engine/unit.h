@@ -2,11 +2,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fmt/format.h>
+
 #include <iosfwd>
+#include <string>
+#include <utility>
 
 #include "engine/types.h"
 
 namespace terrace {
+
+/// What one unit did in a stretch of cycles, for a person who looks closely.
+struct EventLog {
+  Cycle from = 0, to = kNever;
+  std::string text;
+};
 
 class Unit {
  public:
@@ -22,6 +32,22 @@ class Unit {
 
   /// Why am I waiting? One line for each thing, for the report of a deadlock; nothing when idle.
   virtual void explain(std::ostream&) const = 0;
+
+  /// Writes this unit's events there from now on; null ends it.
+  void log_to(EventLog* log) { log_ = log; }
+
+ protected:
+  /// One line of the log; costs a branch when nobody looks.
+  template <class... Args>
+  void event(Cycle now, fmt::format_string<Args...> format, Args&&... args) {
+    if (log_ == nullptr) [[likely]]
+      return;
+    if (now < log_->from || now >= log_->to) return;
+    log_->text += fmt::format("{:>10}  ", now) + fmt::format(format, std::forward<Args>(args)...) + '\n';
+  }
+
+ private:
+  EventLog* log_ = nullptr;
 };
 
 }  // namespace terrace

@@ -72,6 +72,12 @@ const GuestMemory::Allocation* GuestMemory::nearest(VirtAddr va) const {
   return above == allocations_.begin() ? nullptr : &*std::prev(above);
 }
 
+const GuestMemory::Allocation& GuestMemory::symbol(std::string_view name) const {
+  for (const Allocation& symbol : symbols_)
+    if (symbol.name == name) return symbol;
+  input_error("no module defines a variable \"{}\"; check the name in the PTX text", name);
+}
+
 u64 GuestMemory::footprint_bytes() const {
   u64 total = 0;
   for (const Allocation& allocation : allocations_) total += allocation.bytes;

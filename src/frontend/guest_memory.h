@@ -66,6 +66,11 @@ class GuestMemory {
   /// The allocation that holds `va`, or the nearest one below it, or null.
   const Allocation* nearest(VirtAddr va) const;
   u64 footprint_bytes() const;
+  /// Module variables of a program by name: what cudaGetSymbolAddress finds. Unknown names are the user's error.
+  void define_symbol(std::string_view name, VirtAddr va, u64 bytes) {
+    symbols_.push_back({std::string(name), va, bytes});
+  }
+  const Allocation& symbol(std::string_view name) const;
   PageSize page_size() const { return page_size_; }
 
   /// A hash over the contents of all allocations, the same on every machine.
@@ -80,6 +85,7 @@ class GuestMemory {
   u8* data_ = nullptr;
   std::vector<u16> valid_bytes_;  // per granule: how many of its first bytes are allocated
   std::vector<Allocation> allocations_;
+  std::vector<Allocation> symbols_;
   std::vector<WrittenRange> host_writes_;
 };
 

@@ -68,6 +68,7 @@ struct Effect {
   /// Lanes of a generic access that went to shared memory while the others went to global memory.
   u64 shared_lanes = 0;
   AtomicRef atomic = kNoAtomic;
+  u64 atomic_lanes = 0;  // lanes that `atomic` waits for: all but those of shared or local memory
   /// Warps of the same block that a barrier let go because of this instruction, as bits by index in the block.
   u64 released_warps = 0;
 };
@@ -75,7 +76,9 @@ struct Effect {
 /// The stores of one SM in one cycle. They become visible together, when the cycle ends.
 class StoreLog {
  public:
+  /// A store that continues the previous one is merged with it.
   void push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 count);
+  /// In the order in which they were pushed.
   void commit();
   bool empty() const { return entries_.empty(); }
 
@@ -97,11 +100,18 @@ struct LaunchShape {
   u32 warps_per_block = 0;
   u32 registers_per_thread = 0;  // 32-bit registers, rounded up to 8
   u32 shared_bytes_per_block = 0;
+  u32 scoreboard_names = 0;  // DecodedInst::registers are below this
 };
 
 /// A tenant touched memory that is not its own, or its program broke a rule of the machine. It stops that tenant only.
 struct Fault {
   std::string sentence;  // kernel, file and line, instruction, address, nearest allocation
+};
+
+/// A block's whole state as a value: warps with their registers and stacks, shared memory, barriers. Its size is what a
+/// context switch moves.
+struct BlockImage {
+  std::vector<u8> bytes;
 };
 
 class InstStream {
@@ -111,19 +121,28 @@ class InstStream {
   /// Makes a launch current. One launch of a stream runs at a time; a launch that does not fit its kernel is an
   /// InputError.
   virtual LaunchShape begin_launch(const Launch& launch) = 0;
-  /// Creates block number `block` of the current launch with its warps ready to run.
-  virtual BlockRef begin_block(u64 block) = 0;
+  /// Creates block number `block` of the current launch with its warps ready to run; `sm` is what %smid reads.
+  virtual BlockRef begin_block(u64 block, SmId sm = SmId{0}) = 0;
   virtual WarpRef warp(BlockRef block, u32 index) const = 0;
+  virtual WarpStatus status(WarpRef warp) const = 0;
   /// All warps are done (or are given up): its state is freed.
   virtual void end_block(BlockRef block) = 0;
 
   virtual const DecodedInst& peek(WarpRef warp) const = 0;
-  /// Performs the instruction at the warp's program counter. The warp must be kRunning.
-  virtual void execute(WarpRef warp, StoreLog& stores, Effect& effect) = 0;
+  /// Performs the instruction at the warp's program counter. The warp must be kRunning. `now` is what %clock reads.
+  virtual void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) = 0;
 
   /// Performs the given lanes of a recorded atomic, in lane order, and writes their results into the warp's registers.
   /// When the last lane is performed the reference is dead.
   virtual void perform_atomic(AtomicRef atomic, u64 lanes) = 0;
+
+  /// The block as a value, and a block made from one, on the same or another SM. No atomic of the block may be pending.
+  /// `save` leaves the block as it is; a restored block is a new one.
+  virtual BlockImage save(BlockRef block) const = 0;
+  virtual BlockRef restore(const BlockImage& image, SmId sm = SmId{0}) = 0;
+
+  /// Where a warp is, in words for a person: file, line and what it waits for.
+  virtual std::string whereabouts(WarpRef warp) const = 0;
 
   /// What went wrong in a kFaulted warp.
   virtual const Fault& fault() const = 0;

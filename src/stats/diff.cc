@@ -9,6 +9,8 @@
 #include <limits>
 #include <map>
 
+#include "text/table.h"
+
 namespace terrace {
 
 namespace {
@@ -90,20 +92,10 @@ std::vector<Difference> differences(const std::vector<Leaf>& a, const std::vecto
   return all;
 }
 
-void append_table(std::string& text, const std::vector<Difference>& rows, const std::string& a, const std::string& b) {
-  std::size_t name_width = 0, a_width = a.size(), b_width = b.size();
-  for (const Difference& row : rows) {
-    name_width = std::max(name_width, row.name.size());
-    a_width = std::max(a_width, row.a.size());
-    b_width = std::max(b_width, row.b.size());
-  }
-  const auto line = [&](std::string_view name, std::string_view x, std::string_view y, std::string_view change) {
-    std::string row = fmt::format("{:<{}}  {:>{}}  {:>{}}  {}", name, name_width, x, a_width, y, b_width, change);
-    while (row.back() == ' ') row.pop_back();
-    text += row + "\n";
-  };
-  line("", a, b, "change");
-  for (const Difference& row : rows) line(row.name, row.a, row.b, row.percent);
+std::string table(const std::vector<Difference>& rows, const std::string& a, const std::string& b) {
+  TextTable table{{"", a, b, "change"}, {}, {false, true, true}};
+  for (const Difference& row : rows) table.rows.push_back({row.name, row.a, row.b, row.percent});
+  return table.plain();
 }
 
 }  // namespace
@@ -116,7 +108,7 @@ ResultDiff diff_results(const Tree& a, const Tree& b) {
   diff.stats = differences(leaves(a, counted), leaves(b, counted));
   std::erase_if(diff.stats, [](const Difference& row) { return about_the_host(row.name); });
   const auto size = [](const Difference& row) { return row.change < 0 ? -row.change : row.change; };
-  std::stable_sort(diff.stats.begin(), diff.stats.end(), [&](const Difference& x, const Difference& y) {
+  std::sort(diff.stats.begin(), diff.stats.end(), [&](const Difference& x, const Difference& y) {
     return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
   });
   return diff;
@@ -125,15 +117,12 @@ ResultDiff diff_results(const Tree& a, const Tree& b) {
 std::string diff_text(const ResultDiff& diff, const std::string& name_a, const std::string& name_b) {
   std::string text;
   if (!diff.config.empty()) {
-    text += "The configurations differ:\n";
-    append_table(text, diff.config, name_a, name_b);
-    text += "\n";
+    text += "The configurations differ:\n" + table(diff.config, name_a, name_b) + "\n";
   }
   if (diff.stats.empty()) return text + "No statistic differs.\n";
   fmt::format_to(std::back_inserter(text), "{} statistic{} differ{}:\n", diff.stats.size(),
                  diff.stats.size() == 1 ? "" : "s", diff.stats.size() == 1 ? "s" : "");
-  append_table(text, diff.stats, name_a, name_b);
-  return text;
+  return text + table(diff.stats, name_a, name_b);
 }
 
 }  // namespace terrace

@@ -12,9 +12,37 @@
 
 namespace terrace {
 
+Tree::Tree() = default;
+Tree::Tree(const Tree&) = default;
+Tree::Tree(Tree&&) noexcept = default;
+Tree& Tree::operator=(const Tree&) = default;
+Tree& Tree::operator=(Tree&&) noexcept = default;
+Tree::~Tree() = default;
+
+Tree::Tree(bool b) : value(b) {}
+Tree::Tree(u64 n) : value(n) {}
+Tree::Tree(u32 n) : value(u64{n}) {}
+Tree::Tree(i64 n) {
+  if (n < 0)
+    value = n;
+  else
+    value = static_cast<u64>(n);
+}
+Tree::Tree(double x) : value(x) {}
+Tree::Tree(std::string text) : value(std::move(text)) {}
+Tree::Tree(std::string_view text) : value(std::string(text)) {}
+Tree::Tree(const char* text) : value(std::string(text)) {}
 Tree::Tree(List items) : value(std::move(items)) {}
 Tree::Tree(Table members) : value(std::move(members)) {}
 Tree::Tree(std::initializer_list<Member> members) : value(Table(members)) {}
+
+bool Tree::is_table() const {
+  return std::holds_alternative<Table>(value);
+}
+
+bool Tree::is_list() const {
+  return std::holds_alternative<List>(value);
+}
 
 Tree Tree::table() {
   return Tree(Table{});
@@ -70,11 +98,18 @@ std::string Tree::text() const {
     std::string operator()(i64 n) const { return fmt::format("{}", n); }
     std::string operator()(u64 n) const { return fmt::format("{}", n); }
     std::string operator()(double x) const { return fmt::format("{}", x); }
-    std::string operator()(const std::string& s) const { return fmt::format("\"{}\"", s); }
+    std::string operator()(const std::string& s) const { return fmt::format("\"{}\"", printable(s)); }
     std::string operator()(const List&) const { return "a list"; }
     std::string operator()(const Table&) const { return "a table"; }
   };
   return std::visit(Writer{}, value);
+}
+
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return shown;
 }
 
 std::string read_file(const std::string& path) {

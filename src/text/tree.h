@@ -22,18 +22,21 @@ struct Tree {
   std::variant<std::monostate, bool, i64, u64, double, std::string, List, Table> value;
   u32 line = 0;  // 0: not from a file that counts lines
 
-  Tree() = default;
-  Tree(bool b) : value(b) {}
-  Tree(u64 n) : value(n) {}
-  Tree(u32 n) : value(u64{n}) {}
-  Tree(i64 n) {
-    if (n < 0) value = n;
-    if (n >= 0) value = static_cast<u64>(n);
-  }
-  Tree(double x) : value(x) {}
-  Tree(std::string text) : value(std::move(text)) {}
-  Tree(std::string_view text) : value(std::string(text)) {}
-  Tree(const char* text) : value(std::string(text)) {}
+  // All defined in tree.cc, where Member is complete.
+  Tree();
+  Tree(const Tree&);
+  Tree(Tree&&) noexcept;
+  Tree& operator=(const Tree&);
+  Tree& operator=(Tree&&) noexcept;
+  ~Tree();
+  Tree(bool b);
+  Tree(u64 n);
+  Tree(u32 n);
+  Tree(i64 n);
+  Tree(double x);
+  Tree(std::string text);
+  Tree(std::string_view text);
+  Tree(const char* text);
   Tree(List items);
   Tree(Table members);
   Tree(std::initializer_list<Member> members);
@@ -41,8 +44,8 @@ struct Tree {
   static Tree table();
   static Tree list();
 
-  bool is_table() const { return std::holds_alternative<Table>(value); }
-  bool is_list() const { return std::holds_alternative<List>(value); }
+  bool is_table() const;
+  bool is_list() const;
 
   const Table& members() const;  // empty unless a table
   const List& items() const;     // empty unless a list
@@ -70,6 +73,10 @@ Tree read_toml(const std::string& path);
 Tree read_json(const std::string& path);
 /// Indented by two, members in their order, lists of plain values on one line, numbers exact; ends with a newline.
 std::string json_text(const Tree& tree);
+
+/// For sentences: what a user wrote may hold anything, and a terminal must not act on it. Control characters become
+/// '?'.
+std::string printable(std::string_view text);
 
 /// The whole file, or an InputError that says why not.
 std::string read_file(const std::string& path);

@@ -22,12 +22,12 @@ struct alignas(64) Access {
   u8 warp = 0;
   TenantId tenant{};
   AccessKind kind = AccessKind::kLoad;
-  u8 walk_level = 0;  // 1 root .. 4 leaf; 0 for data
-  u8 bytes = 0;       // of data that a store carries; 0 means a whole line
-  u8 spare = 0;
-  u32 inst = 0;    // dynamic instruction: 20 bits are compared by the page-walk scheduler
-  u32 owner = 0;   // what the birthplace needs to find its own record again
-  u32 atomic = 0;  // AtomicRef of an atomic
+  u8 walk_level = 0;     // 1 root .. 4 leaf; 0 for data
+  u8 bytes = 0;          // of data that a store carries; 0 means a whole line
+  bool past_l1 = false;  // a load that neither looks into the L1 nor fills it
+  u32 inst = 0;          // dynamic instruction: 20 bits are compared by the page-walk scheduler
+  u32 owner = 0;         // what the birthplace needs to find its own record again
+  u32 atomic = 0;        // AtomicRef of an atomic
   u32 walker = 0;
   u64 lanes = 0;  // the lanes of an atomic that touch this line
 };

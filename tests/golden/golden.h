@@ -10,10 +10,12 @@
 #include <sstream>
 #include <string>
 
+#include "support/paths.h"
+
 namespace terrace {
 
 inline void expect_golden(const std::string& file, const std::string& text) {
-  const std::string path = std::string(TERRACE_SOURCE_DIR) + "/tests/golden/" + file;
+  const std::string path = source_folder() + "/tests/golden/" + file;
   if (std::getenv("TERRACE_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << text;
     return;

@@ -151,7 +151,7 @@ TEST_F(Loader, MistakesInAFileNameTheFileTheLineAndTheKey) {
             "gpu.toml:2: mmu.walkers must be a whole number from 1 to 1024, not 1985");
   EXPECT_EQ(refused_gpu("\n[mmu.picker]\nuse = \"dwz\"\n"),
             "gpu.toml:3: mmu.picker.use: no picker named \"dwz\"; available: dws, fcfs; did you mean \"dws\"?");
-  EXPECT_EQ(refused_gpu("[mmu.pickr]\n"), "gpu.toml:1: mmu.pickr is not a known key; did you mean \"mmu.picker.use\"?");
+  EXPECT_EQ(refused_gpu("[mmu.pickr]\n"), "gpu.toml:1: mmu.pickr is not a known key; did you mean \"picker\"?");
   EXPECT_EQ(refused_gpu("mmu = 3\n"), "gpu.toml:1: mmu is a group of keys; set one of its keys");
   EXPECT_EQ(refused_gpu("[[sms]]\nx = 1\n"),
             "gpu.toml:1: sms must be a list of whole numbers from 0 to 100, not a list");

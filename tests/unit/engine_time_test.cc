@@ -232,8 +232,8 @@ TEST(Link, WithOnePlaceCarriesAMessageEveryLatencyPlusOneCyclesWhoeverTicksFirst
 }
 
 TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
-  // Seventy producers push what they may, in bursts; the consumer takes one message a cycle, round-robin. With places for
-  // only two messages a lane, everything pushes back.
+  // Seventy producers push what they may, in bursts; the consumer takes one message a cycle, round-robin. With places
+  // for only two messages a lane, everything pushes back.
   const auto run = [](u64 permute_seed, bool sleep) {
     Scheduler scheduler({.sleep = sleep, .permute_seed = permute_seed});
     std::vector<Puppet> producers(70);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/check.h"
+#include "engine/rng.h"
 #include "text/suggest.h"
 #include "text/tree.h"
 
@@ -56,6 +57,42 @@ TEST(Tree, TomlMembersComeInTheOrderOfTheirLines) {
   EXPECT_EQ(tree.members()[2].key, "a");
   EXPECT_EQ(*tree.members()[2].value.find("y"), Tree(Tree::List{u64{1}, i64{-2}, 0.5}));
   EXPECT_EQ(tree.members()[3].value.items().size(), 2u);
+}
+
+/// Whatever bytes come, they are read or refused: a few of them changed, removed, repeated.
+template <class Parse>
+void survive_mutations(std::string_view seed_text, Parse parse) {
+  Rng rng(7, seed_text);
+  int refused = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string text(seed_text);
+    for (u64 edits = 1 + rng.below(4); edits > 0; --edits) {
+      const std::size_t at = rng.below(text.size());
+      const u64 kind = rng.below(3);
+      if (kind == 0) text[at] = static_cast<char>(rng.below(256));
+      if (kind == 1) text.erase(at, 1 + rng.below(5));
+      if (kind == 2) text.insert(at, text.substr(rng.below(text.size()), 12));
+      if (text.empty()) text = " ";
+    }
+    try {
+      parse(text, "mutated");
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 300) << "the mutations hardly damage anything";
+  EXPECT_LT(refused, 1500);
+}
+
+TEST(Tree, DamagedTomlIsReadOrRefused) {
+  survive_mutations(
+      "# c\n[run]\nseed = 0x1f\nuntil = \"cycles:3\"\n[a.\"b c\"]\nx = [1, -2.5e3, {y = true}]\n[[t]]\nz = 'q'\n",
+      parse_toml);
+}
+
+TEST(Tree, DamagedJsonIsReadOrRefused) {
+  survive_mutations(R"({"schema": "terrace.run/1", "a": [1, -2.5e3, {"b": null}], "t": true, "u": "\u00e9\n"})",
+                    parse_json);
 }
 
 TEST(Suggest, CountsLettersAddedRemovedChangedAndSwapped) {

@@ -1,0 +1,115 @@
+// One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
+// performed here. Requests come from the SMs through the crossbar, what misses goes to the slice's memory channel. A
+// store that does not cover its line fetches the rest; one that does needs no fetch. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cache/config.h"
+#include "engine/link.h"
+#include "engine/miss_table.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "engine/tag_array.h"
+#include "noc/crossbar.h"
+#include "stats/stat_fields.h"
+#include "wire/access.h"
+#include "wire/dram.h"
+
+namespace terrace {
+
+struct L2Stats {
+  PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
+  Counter fills, write_backs, fetches;
+  void describe(StatFields& v) {
+    v("lookups", lookups, "lines", "requests that were looked up");
+    v("hits", hits, "lines", "requests that found their line");
+    v("misses", misses, "lines", "requests that fetched their line from memory");
+    v("merges", merges, "lines", "requests that joined a fetch under way");
+    v("write_allocations", write_allocations, "lines", "whole-line stores that took a line without a fetch");
+    v("atomics", atomics, "lines", "line atomics performed");
+    v("replies", replies, "packets", "replies sent");
+    v("fetches", fetches, "lines", "lines asked for from memory");
+    v("fills", fills, "lines", "lines that arrived from memory");
+    v("write_backs", write_backs, "lines", "dirty lines written to memory");
+    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
+    v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
+               sum(hits, misses, merges, write_allocations));
+    v.identity("every request is answered", sum(lookups), sum(replies));
+    v.identity("every line asked for arrives", sum(fetches), sum(fills));
+  }
+};
+
+/// How an atomic takes effect: called when the cycle ends, once for each line, in the order of arrival at the slice.
+using PerformAtomic = std::function<void(TenantId tenant, u32 atomic, u64 lanes)>;
+
+class L2Slice final : public Unit {
+ public:
+  struct Wiring {
+    Crossbar<AccessRef>& requests;
+    Crossbar<AccessRef>& replies;
+    u32 port = 0;  // this slice's place in both
+    Link<DramRequest>& to_dram;
+    Link<DramReply>& from_dram;
+  };
+  L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
+          Wiring wiring, PerformAtomic perform);
+  void connect(UnitId self) { self_ = self; }
+
+  Cycle tick(Cycle now) override;
+  void commit(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  /// Host work wrote these lines: copies are forgotten, dirty or not. Between cycles only.
+  void forget(PhysAddr first, u64 bytes);
+
+  L2Stats stats;
+
+ private:
+  struct Meta {
+    TenantId tenant{};
+    bool dirty = false;
+  };
+  struct Dirty {
+    u64 line = 0;
+    TenantId tenant{};
+  };
+  struct Reply {
+    AccessRef access;
+    Cycle at = 0;
+  };
+  struct PendingAtomic {
+    TenantId tenant;
+    u32 atomic;
+    u64 lanes;
+  };
+
+  // Each step says whether it got anything done.
+  bool accept_fill(Cycle now);
+  bool send_reply(Cycle now);
+  bool write_back(Cycle now);
+  bool look_up(Cycle now);
+  bool look_up_one(AccessRef ref, Cycle now);
+  void allocate(u64 line, TenantId tenant, bool dirty);
+  void perform(const Access& access);
+  bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
+  Cycle next_wakeup(Cycle now, bool progress) const;
+
+  Scheduler& scheduler_;
+  UnitId self_{};
+  const L2Config config_;
+  const NocConfig noc_;
+  const u32 line_bytes_;
+  AccessPool& accesses_;
+  Wiring wiring_;
+  PerformAtomic perform_;
+  TagArray<Meta> tags_;
+  MissTable<AccessRef> misses_;
+  Ring<Reply> hits_;    // in order: every hit takes the same time
+  Ring<Reply> filled_;  // what fills released
+  Ring<Dirty> dirty_;   // lines on their way to memory
+  std::vector<PendingAtomic> atomics_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,225 @@
+// The only file that includes CLI11. SPDX-License-Identifier: MIT
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+
+#include "cli/commands.h"
+#include "cli/paths.h"
+#include "engine/check.h"
+#include "text/suggest.h"
+#include "version.h"
+
+namespace terrace {
+
+namespace {
+
+void add_config_options(CLI::App& app, ConfigOptions& options) {
+  app.add_option("--gpu", options.gpu, "machine: a name from `terrace list gpus`, a .toml file, or a result's .json")
+      ->type_name("NAME");
+  app.add_option("--design", options.designs, "overlay on the machine, applied in the order given; may be repeated")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--set", options.sets, "one key of the configuration; may be repeated; has the last word")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_run_options(CLI::App& app, CommandLine& line) {
+  add_config_options(app, line.config);
+  app.add_option("--tenant", line.run.tenants, "workload with its parameters, one for each tenant")
+      ->type_name("NAME[:KEY=VALUE,...]")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--size", line.run.size, "size of the workloads' inputs: mini, tiny, small or paper")
+      ->type_name("SIZE");
+  app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
+  app.add_option("--until", line.config.until, "completed, cycles:N or instructions:N")->type_name("WHEN");
+  app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
+  app.add_option("--warmup", line.config.warmup, "cycles that statistics leave out")->type_name("N");
+  app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
+  app.add_flag("--alone", line.run.alone, "also run each tenant alone, for slowdowns");
+  app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
+  app.add_option("--timeline", line.run.timeline, "write statistics over time to FILE, as CSV")->type_name("FILE");
+  app.add_option("--log", line.run.log, "print one unit's events in order")->type_name("UNIT@FROM:TO");
+  app.add_flag("--quiet", line.run.quiet, "no progress");
+}
+
+/// Words that follow a command: name and meaning.
+void add_operands(CLI::App& app, CommandLine& line, const std::vector<std::pair<std::string, std::string>>& words) {
+  line.operands.resize(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i)
+    app.add_option(words[i].first, line.operands[i], words[i].second)->type_name("")->required();
+}
+
+void add_exec_options(CLI::App& app, ExecOptions& options) {
+  app.add_option("PROGRAM", options.program, "a workload, NAME[:KEY=VALUE,...], or a FILE.toml of your own")
+      ->required();
+  app.add_option("--size", options.size, "size of a workload's input: mini, tiny, small or paper")->type_name("SIZE");
+  app.add_option("--variant", options.variant, "whose program of that name: mask, simt, dws, cd or vc")
+      ->type_name("NAME");
+  app.add_option("--seed", options.seed, "seed of the generated input")->type_name("N");
+  app.add_option("--slice", options.slice, "part of the blocks to launch, the first ones")->type_name("F");
+  app.add_option("--param", options.params, "one parameter of the workload; may be repeated; has the last word")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--code", options.code, "device code in place of the program's own: a .ptx or .cu file")
+      ->type_name("FILE");
+  app.add_flag("--check", options.check, "compare the result with a reference");
+  app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
+}
+
+void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
+  if (command == "run") add_run_options(app, line);
+  if (command == "exec") add_exec_options(app, line.exec);
+  if (command == "list") {
+    add_operands(app, line,
+                 {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
+    app.add_flag("--markdown", line.markdown, "as the pages of docs/reference");
+  }
+  if (command == "explain") {
+    add_operands(app, line, {{"KEY", "a key such as run.seed, or a group of keys such as run"}});
+    add_config_options(app, line.config);
+  }
+  if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another one"}});
+}
+
+const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->check_name(name)) return option;
+  return nullptr;
+}
+
+/// Before CLI11 looks: an unknown option would be taken for an operand, and a value given to a flag for true.
+void refuse_unknown_options(const CLI::App& app, const std::string& command, std::span<const char* const> words) {
+  for (const std::string word : words) {
+    if (word == "--") return;
+    if (word.size() < 2 || word[0] != '-' || (word[1] >= '0' && word[1] <= '9')) continue;
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* option = find_option(app, name);
+    if (!option) {
+      std::vector<std::string> known;
+      for (const CLI::Option* other : app.get_options())
+        for (const std::string& long_name : other->get_lnames()) known.push_back("--" + long_name);
+      const std::string suggestion = did_you_mean(name, known);
+      input_error("{}: no option {}{}", command, name,
+                  suggestion.empty() ? fmt::format("; see terrace {} --help", command) : suggestion);
+    }
+    if (name != word && option->get_expected_max() == 0) input_error("{}: {} takes no value", command, name);
+  }
+}
+
+/// CLI11's own sentences, made to name the sub-command, the option and the remedy.
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app, const std::string& command) {
+  const std::string what = error.what();
+  const std::string help = fmt::format("; see terrace {} --help", command);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty())
+    input_error("{}: \"{}\" is one word too many{}", command, app.remaining().front(), help);
+  if (dynamic_cast<const CLI::RequiredError*>(&error))
+    input_error("{}: {} is missing{}", command, what.substr(0, what.find(" is required")), help);
+  if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) input_error("{}: {}{}", command, what, help);
+  const bool twice = what.find("received") != what.npos || what.find("At most") != what.npos;
+  input_error("{}: {} {}{}", command, what.substr(0, what.find(':')),
+              twice ? "is given more than once" : "needs a value", help);
+}
+
+void refuse_empty_values(const CLI::App& app, const std::string& command) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) input_error("{}: {} needs a value, and \"\" is none", command, option->get_name());
+}
+
+std::string version_text() {
+  return fmt::format("terrace {} (revision {}, {})\n", version(), revision(), compiler());
+}
+
+std::string help_text() {
+  std::string text =
+      "Terrace simulates GPUs that several tenants share: which tenant slows which, through which structure,\n"
+      "and what a new policy would buy.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
+  std::vector<std::string_view> later;
+  for (const SubCommand& command : sub_commands()) {
+    if (command.act)
+      text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
+    else
+      later.push_back(command.name);
+  }
+  text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version says what this is.\n");
+  if (!later.empty()) text += fmt::format("  Not there yet: {}.\n", fmt::join(later, ", "));
+  return text +
+         "\nExit codes: 0 done; 1 results differ (diff) or are wrong (exec --check); 2 the input is wrong; 3 the model "
+         "broke one of its own\n"
+         "invariants; 4 deadlock; 130 interrupted.\n";
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  CommandLine line;
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "--help" || first == "-h" || first == "help") return line.print = help_text(), line;
+  if (first == "--version") return line.print = version_text(), line;
+  std::vector<std::string> known;
+  for (const SubCommand& command : sub_commands()) known.emplace_back(command.name);
+  if (first.empty()) input_error("give a command: {}; see terrace --help", fmt::join(known, ", "));
+  const auto found = std::find(known.begin(), known.end(), first);
+  if (found == known.end()) {
+    const std::string suggestion = did_you_mean(first, known);
+    input_error("no {} \"{}\"{}", first.starts_with("-") ? "option" : "command", first,
+                suggestion.empty() ? "; see terrace --help" : suggestion);
+  }
+
+  const SubCommand& command = sub_commands()[static_cast<std::size_t>(found - known.begin())];
+  if (!command.act) input_error("{}: comes with a later version; terrace --help shows what there is", command.name);
+  line.command = command.name;
+  CLI::App app(std::string(command.summary), "terrace " + line.command);
+  app.footer(fmt::format("\nExample:\n  {}", command.example));
+  app.set_help_flag("-h,--help", "prints this");
+  app.get_formatter()->column_width(36);
+  add_options(app, line.command, line);
+  refuse_unknown_options(app, line.command, std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+  try {
+    app.parse(argc - 1, argv + 1);
+    refuse_empty_values(app, line.command);
+  } catch (const CLI::CallForHelp&) {
+    line.command.clear();
+    line.print = app.help();
+  } catch (const CLI::ParseError& error) {
+    refuse(error, app, line.command);
+  }
+  return line;
+}
+
+Layers layers_of(const ConfigOptions& options) {
+  Layers layers;
+  if (!options.gpu.empty()) layers.gpu.push_back(find_config(kGpus, options.gpu));
+  for (const std::string& design : options.designs) layers.designs.push_back(find_config(kDesigns, design));
+  for (const std::string& set : options.sets) layers.options.push_back(split_assignment(set, "--set"));
+  const std::pair<const char*, const std::string*> shorts[] = {
+      {"seed", &options.seed}, {"until", &options.until}, {"warmup", &options.warmup}};
+  for (const auto& [key, value] : shorts)
+    if (!value->empty())
+      layers.options.push_back({fmt::format("run.{}", key), Tree(*value), true, {fmt::format("--{}", key), 0}});
+  return layers;
+}
+
+Layers layers_of(const CommandLine& line) {
+  Layers layers = layers_of(line.config);
+  const auto give = [&](const char* option, const char* key, Tree value, bool text) {
+    layers.options.push_back({key, std::move(value), text, {option, 0}});
+  };
+  if (!line.run.tenants.empty())
+    give("--tenant", "run.tenants", Tree(fmt::format("{}", fmt::join(line.run.tenants, " "))), true);
+  if (!line.run.size.empty()) give("--size", "run.size", Tree(line.run.size), true);
+  if (!line.run.sms.empty()) give("--sms", "run.sms", Tree(fmt::format("[{}]", line.run.sms)), true);
+  return layers;
+}
+
+}  // namespace terrace

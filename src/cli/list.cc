@@ -1,0 +1,123 @@
+// What there is: `terrace list` for people, and the pages of docs/reference. SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/paths.h"
+#include "cli/root_config.h"
+#include "config/field_list.h"
+#include "config/registry.h"
+#include "engine/check.h"
+#include "experiment/workload_list.h"
+#include "text/output.h"
+#include "text/suggest.h"
+#include "text/table.h"
+
+namespace terrace {
+
+namespace {
+
+std::string as_text(const TextTable& table, bool markdown) {
+  return markdown ? table.markdown() : table.plain();
+}
+
+std::string generated(std::string_view title, std::string_view what) {
+  return fmt::format("# {}\n\nWritten by `terrace list {} --markdown`; do not edit.\n\n", title, what);
+}
+
+std::string files(const ConfigFolder& folder, bool markdown) {
+  TextTable table{{"name", "summary"}, {}};
+  for (const ConfigFile& file : config_files(folder)) table.rows.push_back({file.name, file.summary});
+  if (table.rows.empty()) return fmt::format("There is no {} yet.\n", folder.singular);
+  return as_text(table, markdown);
+}
+
+std::string gpus(bool markdown) {
+  return files(kGpus, markdown);
+}
+
+std::string designs(bool markdown) {
+  return files(kDesigns, markdown);
+}
+
+std::string keys(bool markdown) {
+  RootConfig config;
+  TextTable table{{"key", "default", "may be", "meaning"}, {}};
+  const std::string quote = markdown ? "`" : "";
+  for (const FieldInfo& field : fields_of(config))
+    table.rows.push_back({quote + field.path + quote, quote + field.value + quote, field.phrase, field.doc});
+  return (markdown ? generated("Configuration keys", "keys") : "") + as_text(table, markdown);
+}
+
+std::string slot_text(const PolicyTable& slot, bool markdown) {
+  const std::string mark = markdown ? "`" : "", point = markdown ? "- " : "  ";
+  std::string text = fmt::format("{}{} ({}{}{}): {}\n{}", markdown ? "## " : "", slot.slot().name, mark,
+                                 slot.slot().key, mark, slot.slot().doc, markdown ? "\n" : "");
+  for (const auto& [name, entry] : slot.entries()) {
+    const std::string paper = entry->about.paper.empty() ? "" : fmt::format(" [{}]", entry->about.paper);
+    fmt::format_to(std::back_inserter(text), "{}{}{}{}: {}{}\n", point, mark, name, mark, entry->about.summary, paper);
+    const auto params = entry->default_params();
+    for (const FieldInfo& field : fields_of(*params))
+      fmt::format_to(std::back_inserter(text), "  {}{}{} = {}{}: {} ({})\n", point, mark, field.path, field.value, mark,
+                     field.doc, field.phrase);
+  }
+  return text;
+}
+
+std::vector<const PolicyTable*> slots() {
+  std::vector<const PolicyTable*> in_configuration;
+  for (const PolicyTable* table : PolicyTable::all())
+    if (!table->slot().key.empty()) in_configuration.push_back(table);
+  return in_configuration;
+}
+
+std::string policies(bool markdown) {
+  std::string text;
+  for (const PolicyTable* slot : slots()) text += (text.empty() ? "" : "\n") + slot_text(*slot, markdown);
+  return (markdown ? generated("Policies", "policies") : "") + text;
+}
+
+struct Listing {
+  std::string_view name;
+  std::string (*text)(bool markdown);  // null: comes later
+};
+constexpr Listing kListings[] = {{"gpus", gpus},         {"designs", designs}, {"workloads", workloads_text},
+                                 {"policies", policies}, {"keys", keys},       {"stats", nullptr},
+                                 {"claims", nullptr}};
+
+}  // namespace
+
+std::vector<std::string> listings() {
+  std::vector<std::string> names;
+  for (const Listing& listing : kListings)
+    if (listing.text) names.emplace_back(listing.name);
+  return names;
+}
+
+std::string listing(std::string_view what, bool markdown) {
+  std::vector<std::string> known = listings();
+  for (const Listing& listing : kListings) {
+    if (listing.name != what) continue;
+    if (!listing.text) input_error("list {}: comes with a later version; there is {}", what, fmt::join(known, ", "));
+    return listing.text(markdown);
+  }
+  for (const PolicyTable* slot : slots()) {
+    const std::string_view key = slot->slot().key;
+    const std::string_view name = key.substr(key.rfind('.') + 1);
+    if (what == key || what == name) return slot_text(*slot, markdown);
+    known.emplace_back(name);
+  }
+  const std::string suggestion = did_you_mean(what, known);
+  input_error("list: there is no list of \"{}\"{}", what,
+              suggestion.empty() ? fmt::format("; there is {}", fmt::join(known, ", ")) : suggestion);
+}
+
+int list_command(const CommandLine& line) {
+  write_stdout(listing(line.operands.front(), line.markdown));
+  return 0;
+}
+
+}  // namespace terrace

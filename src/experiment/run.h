@@ -1,0 +1,34 @@
+// One simulation from its configuration to its result: makes the tenants' programs, builds the GPU, runs it, and says
+// what happened. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/scheduler.h"
+#include "gpu/config.h"
+#include "text/tree.h"
+
+namespace terrace {
+
+struct RunRequest {
+  GpuConfig config;
+  bool check = false;  // also check every tenant's results
+  /// Called now and then: part done (negative when nobody knows), cycles, warp instructions. It may throw to end the
+  /// run.
+  std::function<void(double, Cycle, u64)> progress;
+  Scheduler::Options options;
+  std::string log;  // UNIT@FROM:TO, or empty
+};
+
+struct RunResult {
+  Tree json;         // schema terrace.run/1
+  std::string text;  // the same for a person: a table and a few lines
+  std::string log;   // the events asked for
+  bool checks_passed = true;
+};
+
+/// Anything wrong with the request is an InputError, before anything runs.
+RunResult simulate(const RunRequest& request);
+
+}  // namespace terrace

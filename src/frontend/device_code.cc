@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "frontend/device_code.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include "engine/check.h"
+#include "engine/hash.h"
+#include "text/tree.h"
+
+extern char** environ;
+
+namespace terrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kCompiler[] = "clang++-19";
+
+/// A folder that goes away with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "terrace-XXXXXX").string();
+    if (!mkdtemp(name.data())) input_error("cannot make a temporary folder: {}; set TMPDIR", std::strerror(errno));
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(std::string_view name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+/// Runs a command found on the PATH with its error output in a file; its exit status, or 127 when there is none such.
+int run(std::vector<std::string> words, const std::string& errors) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) return 127;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}
+
+/// The first line of a compiler's output that says what is wrong.
+std::string first_error(const std::string& errors) {
+  std::istringstream lines(read_file(errors));
+  std::string line, first;
+  while (std::getline(lines, line)) {
+    if (line.find("error:") != line.npos) return line;
+    if (first.empty()) first = line;
+  }
+  return first;
+}
+
+std::string compile(const std::string& source) {
+  const TemporaryFolder folder;
+  const std::string ptx = folder.file("module.ptx"), errors = folder.file("errors");
+  std::vector<std::string> words{kCompiler};
+  std::istringstream flags(TERRACE_DEVICE_FLAGS);
+  for (std::string flag; flags >> flag;) words.push_back(flag);
+  for (const std::string& word : {"-I" + workload_folder() + "/include", source, std::string("-o"), ptx})
+    words.push_back(word);
+  const int status = run(std::move(words), errors);
+  if (status == 127) input_error("{}: compiling it needs {}; install clang-19, or give a .ptx file", source, kCompiler);
+  if (status != 0) input_error("{} does not compile: {}", source, first_error(errors));
+  return read_file(ptx);
+}
+
+fs::path program_folder() {
+  std::error_code error;
+  const auto program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::current_path() : program.parent_path();
+}
+
+}  // namespace
+
+u64 DeviceCode::hash() const {
+  return hash64(ptx);
+}
+
+DeviceCode read_device_code(const std::string& path) {
+  const std::string suffix = fs::path(path).extension().string();
+  if (suffix != ".ptx" && suffix != ".cu") input_error("{}: device code is a .ptx or a .cu file", path);
+  if (suffix == ".cu" && !fs::is_regular_file(path)) input_error("{}: there is no such file", path);
+  return {path, suffix == ".cu" ? compile(path) : read_file(path)};
+}
+
+std::string workload_folder() {
+  const auto folder = program_folder();
+  for (const char* candidate : {"workloads", "../share/terrace/workloads"}) {
+    if (fs::is_directory(folder / candidate)) return (folder / candidate).lexically_normal().string();
+  }
+  input_error(
+      "the workloads' device code is neither in {0}/workloads nor in {0}/../share/terrace/workloads; "
+      "run terrace from its build folder or install it whole",
+      folder.string());
+}
+
+DeviceCode read_workload_module(std::string_view module) {
+  const std::string file = fmt::format("{}.ptx", module);
+  return {file, read_file(workload_folder() + "/" + file)};
+}
+
+}  // namespace terrace

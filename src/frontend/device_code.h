@@ -1,0 +1,29 @@
+// Device code as text: PTX from a file, or from a .cu file that clang compiles on the spot with the flags of the
+// workloads. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/types.h"
+
+namespace terrace {
+
+struct DeviceCode {
+  std::string file;  // what messages call it
+  std::string ptx;
+
+  /// Of the PTX: results record which device code was run.
+  u64 hash() const;
+};
+
+/// Reads FILE.ptx, or compiles FILE.cu. Device code that does not compile is the user's error, with clang's first one.
+DeviceCode read_device_code(const std::string& path);
+
+/// The folder that holds the workloads' modules: beside the program in a build, under share/terrace when installed.
+std::string workload_folder();
+
+/// A module of the workloads.
+DeviceCode read_workload_module(std::string_view module);
+
+}  // namespace terrace

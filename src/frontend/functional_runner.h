@@ -1,0 +1,73 @@
+// Runs a program without timing: block after block, the warps of resident blocks in turn, one instruction each. Stores
+// take effect after each instruction and atomics at once. What it counts are facts of the program, the same on every
+// machine: instructions by class, lines and pages touched per access. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "engine/types.h"
+#include "frontend/inst_stream.h"
+#include "frontend/program.h"
+
+namespace terrace {
+
+struct FunctionalConfig {
+  u32 resident_blocks = 1;
+  /// Of one launch. What runs longer is taken for an endless loop.
+  u64 instruction_limit = u64{10} << 30;
+  bool count = true;
+};
+
+struct FunctionalCounts {
+  static constexpr u32 kLineBytes = 128, kPageBytes = 4096;
+  static constexpr u32 kSpaces = 7;  // MemorySpace
+
+  u64 warp_instructions = 0;
+  u64 thread_instructions = 0;
+  std::array<u64, kInstClasses> by_class{};
+  std::array<u64, kSpaces> accesses{};  // warp instructions that touch a space
+  // Global and local accesses only.
+  u64 line_accesses = 0;  // warp accesses
+  u64 lines = 0;          // distinct lines, summed over accesses
+  u64 pages = 0;          // distinct pages, summed over accesses
+  u32 max_lines = 0, max_pages = 0;
+  u64 launches = 0, blocks = 0;
+
+  FunctionalCounts& operator+=(const FunctionalCounts& other);
+  double lines_per_access() const { return line_accesses == 0 ? 0 : double(lines) / double(line_accesses); }
+  double pages_per_access() const { return line_accesses == 0 ? 0 : double(pages) / double(line_accesses); }
+};
+
+class FunctionalRunner {
+ public:
+  FunctionalRunner(InstStream& stream, FunctionalConfig config = {}) : stream_(stream), config_(config) {}
+
+  /// The whole program: initialise, every launch, not the check. Throws InputError for what the program does wrong.
+  void run(Program& program, GuestMemory& memory);
+  void run(const Launch& launch);
+  const FunctionalCounts& counts() const { return counts_; }
+  /// Warp instructions of the last launch, counted always.
+  u64 executed() const { return executed_; }
+
+ private:
+  struct Resident {
+    BlockRef block;
+    u32 done = 0;
+  };
+  void step(WarpRef warp);
+  void count(const DecodedInst& inst);
+  void count_addresses();
+  bool turn(Resident& resident, u32 warps);
+  [[noreturn]] void explain_barriers(const std::vector<Resident>& residents, u32 warps) const;
+
+  InstStream& stream_;
+  FunctionalConfig config_;
+  FunctionalCounts counts_;
+  StoreLog stores_;
+  Effect effect_;
+  u64 executed_ = 0;
+  std::string kernel_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,262 @@
+// Instructions in which lanes see one another: shuffles, votes, matches, reductions. A 64-wide warp is two halves of 32
+// lanes that know nothing of each other. SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+
+#include "frontend/ptx/execution.h"
+#include "frontend/ptx/machine.h"
+#include "frontend/ptx/select_type.h"
+
+namespace terrace::ptx {
+namespace {
+
+/// Runs f(first lane, active lanes) for each half that has active lanes.
+template <class F>
+void for_each_half(const Execution& x, F&& f) {
+  for (u32 base = 0; base < x.stride; base += kHalf) {
+    const u32 active = static_cast<u32>(x.active >> base);
+    if (active != 0) f(base, active);
+  }
+}
+
+/// The lanes that a .sync instruction's member mask names, of those that are here. A lane that is named but runs
+/// elsewhere has diverged: it does not take part.
+u32 members(const Execution& x, u32 place, u32 base, u32 active) {
+  if (place == kNoOperand) return active;
+  return x.src<u32>(place)[base + static_cast<u32>(std::countr_zero(active))] & active;
+}
+
+enum class Shuffle : u8 { kUp, kDown, kBfly, kIdx };
+
+/// Source lane and whether it is in range, as the ISA's pseudocode for shfl has it.
+std::pair<u32, bool> shuffle_source(Shuffle mode, u32 lane, u32 b, u32 c) {
+  const u32 amount = b & 31, clamp = c & 31, segment = (c >> 8) & 31;
+  const u32 most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+  u32 from = lane;
+  bool good = false;
+  switch (mode) {
+    case Shuffle::kUp:
+      from = lane - amount;
+      good = static_cast<i32>(from) >= static_cast<i32>(most);
+      break;
+    case Shuffle::kDown:
+      from = lane + amount;
+      good = from <= most;
+      break;
+    case Shuffle::kBfly:
+      from = lane ^ amount;
+      good = from <= most;
+      break;
+    case Shuffle::kIdx:
+      from = least | (amount & ~segment);
+      good = from <= most;
+      break;
+  }
+  return {good ? from : lane, good};
+}
+
+void run_shfl(Execution& x, const Inst& i) {
+  const auto* a = x.src<u32>(i.a);
+  const auto* b = x.src<u32>(i.b);
+  const auto* c = x.src<u32>(i.c);
+  u32 values[64];
+  for (u32 lane = 0; lane < x.stride; ++lane) values[lane] = a[lane];
+  u64 in_range = 0;
+  const Shuffle mode = static_cast<Shuffle>(i.mode);
+  auto* row = i.d == kNoOperand ? nullptr : x.dst<u32>(i.d);
+  x.each([&](u32 lane) {
+    const u32 base = lane & ~(kHalf - 1);
+    const auto [from, good] = shuffle_source(mode, lane - base, b[lane], c[lane]);
+    if (row != nullptr) row[lane] = values[base + from];
+    in_range |= u64{good} << lane;
+  });
+  if (i.e != kNoOperand) x.write_predicate(i.e, in_range);
+}
+
+enum class Vote : u8 { kAll, kAny, kUni, kBallot };
+
+void run_vote(Execution& x, const Inst& i) {
+  const u64 predicate = i.flags & kNegateC ? ~x.predicates[i.c] : x.predicates[i.c];
+  u64 result = 0;
+  for_each_half(x, [&](u32 base, u32 active) {
+    const u32 voters = members(x, i.b, base, active);
+    const u32 votes = static_cast<u32>(predicate >> base) & voters;
+    if (static_cast<Vote>(i.mode) == Vote::kBallot) {
+      auto* row = x.dst<u32>(i.d);
+      for (u32 rest = active; rest != 0; rest &= rest - 1) row[base + static_cast<u32>(std::countr_zero(rest))] = votes;
+      return;
+    }
+    const bool all = votes == voters, any = votes != 0;
+    const bool holds = static_cast<Vote>(i.mode) == Vote::kAll   ? all
+                       : static_cast<Vote>(i.mode) == Vote::kAny ? any
+                                                                 : all || !any;
+    if (holds) result |= u64{0xffff'ffff} << base;
+  });
+  if (static_cast<Vote>(i.mode) != Vote::kBallot) x.write_predicate(i.d, result);
+}
+
+template <class T>
+void run_match(Execution& x, const Inst& i) {
+  const auto* a = x.src<T>(i.a);
+  u32 result[64] = {};
+  u64 all_equal = 0;
+  for_each_half(x, [&](u32 base, u32 active) {
+    const u32 here = members(x, i.b, base, active);
+    for (u32 rest = here; rest != 0; rest &= rest - 1) {
+      const u32 lane = static_cast<u32>(std::countr_zero(rest));
+      u32 same = 0;
+      for (u32 others = here; others != 0; others &= others - 1) {
+        const u32 other = static_cast<u32>(std::countr_zero(others));
+        same |= u32{a[base + other] == a[base + lane]} << other;
+      }
+      result[base + lane] = same;
+    }
+    const u32 first = static_cast<u32>(std::countr_zero(here | (here == 0)));
+    const bool equal = here != 0 && result[base + first] == here;
+    if (equal) all_equal |= u64{0xffff'ffff} << base;
+    if (i.mode != 0 && !equal) std::fill(result + base, result + base + kHalf, 0);
+  });
+  x.write_each<u32>(i.d, [&](u32 lane) { return result[lane]; });
+  if (i.e != kNoOperand) x.write_predicate(i.e, all_equal);
+}
+
+void run_activemask(Execution& x, const Inst& i) {
+  x.write_each<u32>(i.d, [&](u32 lane) { return static_cast<u32>(x.active >> (lane & ~(kHalf - 1))); });
+}
+
+enum class Reduce : u8 { kAdd, kMin, kMax, kAnd, kOr, kXor };
+
+template <class T>
+T reduce(Reduce op, T a, T b) {
+  switch (op) {
+    case Reduce::kAdd:
+      return static_cast<T>(static_cast<u32>(a) + static_cast<u32>(b));
+    case Reduce::kMin:
+      return std::min(a, b);
+    case Reduce::kMax:
+      return std::max(a, b);
+    case Reduce::kAnd:
+      return a & b;
+    case Reduce::kOr:
+      return a | b;
+    case Reduce::kXor:
+      return a ^ b;
+  }
+  return a;
+}
+
+template <class T>
+void run_redux(Execution& x, const Inst& i) {
+  const auto* a = x.src<T>(i.a);
+  u32 result[2] = {};
+  for_each_half(x, [&](u32 base, u32 active) {
+    u32 rest = members(x, i.b, base, active);
+    if (rest == 0) return;
+    T value = static_cast<T>(a[base + static_cast<u32>(std::countr_zero(rest))]);
+    for (rest &= rest - 1; rest != 0; rest &= rest - 1)
+      value = reduce(static_cast<Reduce>(i.mode), value,
+                     static_cast<T>(a[base + static_cast<u32>(std::countr_zero(rest))]));
+    result[base / kHalf] = static_cast<u32>(value);
+  });
+  x.write_each<u32>(i.d, [&](u32 lane) { return result[lane / kHalf]; });
+}
+
+void run_elect(Execution& x, const Inst& i) {
+  u64 elected = 0;
+  u32 leader[2] = {};
+  for_each_half(x, [&](u32 base, u32 active) {
+    const u32 here = members(x, i.b, base, active);
+    if (here == 0) return;
+    leader[base / kHalf] = static_cast<u32>(std::countr_zero(here));
+    elected |= u64{1} << (base + leader[base / kHalf]);
+  });
+  if (i.d != kNoOperand) x.write_each<u32>(i.d, [&](u32 lane) { return leader[lane / kHalf]; });
+  if (i.e != kNoOperand) x.write_predicate(i.e, elected);
+}
+
+/// d|p or d: the row goes to d, the predicate to e.
+void result_and_predicate(Decoding& d, Type type) {
+  const Operand& result = d.operand(0);
+  if (result.kind != OperandKind::kSink) d.destination(kFieldD, 0, type);
+  if (result.pair != kNoIndex) d.predicate_destination(kFieldE, result.pair);
+  d.elementwise = false;
+}
+
+}  // namespace
+
+void decode_shfl(Decoding& d) {
+  const bool sync = d.take("sync");
+  const int mode = d.take_any({"up", "down", "bfly", "idx"});
+  const Type type = d.expect_type();
+  if (mode < 0 || type != Type::kB32) d.refuse("needs .up, .down, .bfly or .idx, and .b32");
+  d.expect_operands(sync ? 5 : 4, sync ? 5 : 4);
+  result_and_predicate(d, type);
+  d.source(kFieldA, 1, type);
+  d.source(kFieldB, 2, Type::kB32);
+  d.source(kFieldC, 3, Type::kB32);
+  d.inst.mode = static_cast<u8>(mode);
+  d.inst.run = run_shfl;
+}
+
+void decode_vote(Decoding& d) {
+  const bool sync = d.take("sync");
+  const int mode = d.take_any({"all", "any", "uni", "ballot"});
+  const Type type = d.expect_type();
+  if (mode < 0) d.refuse("needs .all, .any, .uni or .ballot");
+  d.expect_operands(sync ? 3 : 2, sync ? 3 : 2);
+  d.elementwise = false;
+  d.inst.mode = static_cast<u8>(mode);
+  if (static_cast<Vote>(mode) == Vote::kBallot) {
+    d.destination(kFieldD, 0, type);
+  } else {
+    if (!d.is_predicate(d.operand(0))) d.refuse("the result must be a predicate register");
+    d.predicate_destination(kFieldD, d.operand(0).index);
+  }
+  d.predicate_source(kFieldC, d.operand(1));
+  if (sync) d.source(kFieldB, 2, Type::kB32);
+  d.inst.run = run_vote;
+}
+
+void decode_match(Decoding& d) {
+  d.take("sync");
+  const int mode = d.take_any({"any", "all"});
+  const Type type = d.expect_type();
+  if (mode < 0) d.refuse("needs .any or .all");
+  d.expect_operands(3, 3);
+  result_and_predicate(d, Type::kB32);
+  d.source(kFieldA, 1, type);
+  d.source(kFieldB, 2, Type::kB32);
+  d.inst.mode = static_cast<u8>(mode);
+  choose(d, type == Type::kB32 ? run_match<u32> : type == Type::kB64 ? run_match<u64> : nullptr, type);
+}
+
+void decode_activemask(Decoding& d) {
+  d.expect_type();
+  d.expect_operands(1, 1);
+  d.destination(kFieldD, 0, Type::kB32);
+  d.inst.run = run_activemask;
+}
+
+void decode_redux(Decoding& d) {
+  d.take("sync");
+  const int mode = d.take_any({"add", "min", "max", "and", "or", "xor"});
+  const Type type = d.expect_type();
+  if (mode < 0 || !is_integer(type) || bytes_of(type) != 4) d.refuse("needs an operation and .u32, .s32 or .b32");
+  d.expect_operands(3, 3);
+  d.elementwise = false;
+  d.destination(kFieldD, 0, type);
+  d.source(kFieldA, 1, type);
+  d.source(kFieldB, 2, Type::kB32);
+  d.inst.mode = static_cast<u8>(mode);
+  d.inst.run = is_signed(type) ? run_redux<i32> : run_redux<u32>;
+}
+
+void decode_elect(Decoding& d) {
+  d.take("sync");
+  d.expect_operands(2, 2);
+  result_and_predicate(d, Type::kB32);
+  d.source(kFieldB, 1, Type::kB32);
+  d.inst.run = run_elect;
+}
+
+}  // namespace terrace::ptx

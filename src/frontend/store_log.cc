@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "frontend/inst_stream.h"
+
+namespace terrace {
+
+void StoreLog::push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 count) {
+  const u32 first = static_cast<u32>(bytes_.size());
+  bytes_.resize(first + count);
+  std::memcpy(bytes_.data() + first, bytes, count);
+  if (!entries_.empty()) {
+    Entry& last = entries_.back();
+    if (last.memory == &memory && last.va.raw + last.count == va.raw) {
+      last.count += count;
+      return;
+    }
+  }
+  entries_.push_back({&memory, va, first, count});
+}
+
+void StoreLog::commit() {
+  for (const Entry& entry : entries_) std::memcpy(entry.memory->at(entry.va), bytes_.data() + entry.first, entry.count);
+  entries_.clear();
+  bytes_.clear();
+}
+
+}  // namespace terrace

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+#include "frontend/user_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "engine/check.h"
+#include "engine/hash.h"
+#include "engine/rng.h"
+#include "text/suggest.h"
+#include "text/tree.h"
+
+namespace terrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Element : u8 { kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64 };
+constexpr std::array<std::string_view, 10> kElements{"i8",  "u8",  "i16", "u16", "i32",
+                                                     "u32", "i64", "u64", "f32", "f64"};
+
+/// Calls f with a value of the C++ type that the element is.
+template <class F>
+auto with_type(Element element, F&& f) {
+  switch (element) {
+    case Element::kI8:
+      return f(i8{});
+    case Element::kU8:
+      return f(u8{});
+    case Element::kI16:
+      return f(i16{});
+    case Element::kU16:
+      return f(u16{});
+    case Element::kI32:
+      return f(i32{});
+    case Element::kU32:
+      return f(u32{});
+    case Element::kI64:
+      return f(i64{});
+    case Element::kU64:
+      return f(u64{});
+    case Element::kF32:
+      return f(float{});
+    case Element::kF64:
+      break;
+  }
+  return f(double{});
+}
+u64 bytes_of(Element element) {
+  return with_type(element, [](auto zero) { return u64{sizeof zero}; });
+}
+
+/// A place in the file: what an error names.
+struct Place {
+  const std::string* file;
+  std::string key;
+  u32 line;
+
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+    input_error("{}:{}: {} {}", *file, line, key, fmt::format(format, std::forward<Args>(args)...));
+  }
+};
+
+/// A number of the file as a value of the element's type; one that the type cannot hold is refused.
+template <class T>
+T number(const Tree& tree, const Place& place) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (const auto* real = std::get_if<double>(&tree.value)) return static_cast<T>(*real);
+    if (const auto* whole = std::get_if<u64>(&tree.value)) return static_cast<T>(*whole);
+    if (const auto* negative = std::get_if<i64>(&tree.value)) return static_cast<T>(*negative);
+    place.refuse("must be a number, not {}", tree.text());
+  } else {
+    if (const auto* whole = std::get_if<u64>(&tree.value); whole && std::in_range<T>(*whole))
+      return static_cast<T>(*whole);
+    if (const auto* negative = std::get_if<i64>(&tree.value); negative && std::in_range<T>(*negative))
+      return static_cast<T>(*negative);
+    place.refuse("must be a whole number from {} to {}, not {}", i64{std::numeric_limits<T>::min()},
+                 u64{std::numeric_limits<T>::max()}, tree.text());
+  }
+}
+
+enum class Contents : u8 { kZero, kIota, kConstant, kUniform, kFile };
+
+/// How a buffer is filled, or what it should hold.
+struct ContentsSpec {
+  Contents contents = Contents::kZero;
+  Tree value{u64{0}};              // of constant; the first one of iota
+  Tree low{u64{0}}, high{u64{1}};  // of uniform: [low, high)
+  u64 seed = 1;
+  std::string file;
+
+  void describe(Fields& v, std::string_view key, std::string_view doc) {
+    v(key, contents, {"zero", "iota", "constant", "uniform", "file"}, doc);
+    v("seed", seed, in(0, ~u64{0}), "of uniform");
+    v("file", file, "of file: the bytes of the buffer");
+  }
+};
+
+struct BufferSpec : ContentsSpec {
+  std::string name;
+  Element type = Element::kF32;
+  u64 count = 0;
+  Place place;
+
+  void describe(Fields& v) {
+    v("name", name, "what launches and expectations call it");
+    v("type", type, {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}, "of an element");
+    v("count", count, in(1, u64{1} << 34), "elements");
+    ContentsSpec::describe(v, "init", "first contents");
+  }
+};
+
+struct LaunchSpec {
+  std::string kernel;
+  std::vector<u64> grid{1}, block{1};
+  u32 shared = 0;
+  u32 repeat = 1;
+  Launch launch;
+  std::vector<u64> buffer_arguments;  // per argument: which buffer, or kNoBuffer
+  static constexpr u64 kNoBuffer = ~u64{0};
+
+  void describe(Fields& v) {
+    v("kernel", kernel, "name of the .entry");
+    v("grid", grid, in(1, (u64{1} << 31) - 1), "blocks in x, y, z");
+    v("block", block, in(1, 1024), "threads in x, y, z");
+    v("shared", shared, in(0, 1 << 20), "bytes of dynamic shared memory");
+    v("repeat", repeat, in(1, 1'000'000), "times in a row");
+  }
+};
+
+struct ExpectSpec : ContentsSpec {
+  std::string buffer, digest;
+  Tree tolerance;  // relative; exact without it
+  u64 index = 0;
+  bool compares = false;
+  Place place;
+
+  void describe(Fields& v) {
+    v("buffer", buffer, "which one");
+    v("digest", digest, "hash of its bytes, as exec prints it");
+    ContentsSpec::describe(v, "equals", "what it should hold");
+  }
+};
+
+/// The contents of a buffer, element by element.
+template <class T>
+std::vector<T> contents(const ContentsSpec& spec, u64 count, const std::string& folder, const Place& place) {
+  std::vector<T> all(count, T{0});
+  switch (spec.contents) {
+    case Contents::kZero:
+      break;
+    case Contents::kConstant:
+      std::fill(all.begin(), all.end(), number<T>(spec.value, place));
+      break;
+    case Contents::kIota: {
+      const T first = number<T>(spec.value, place);
+      for (u64 i = 0; i < count; ++i) all[i] = static_cast<T>(first + static_cast<T>(i));
+      break;
+    }
+    case Contents::kUniform: {
+      Rng rng(spec.seed, "user." + place.key);
+      const auto low = static_cast<double>(number<T>(spec.low, place));  // both must fit the element
+      const auto high = static_cast<double>(number<T>(spec.high, place));
+      if (!(low < high)) place.refuse("needs low ({}) below high ({})", low, high);
+      for (T& value : all) value = static_cast<T>(rng.uniform(low, high));
+      break;
+    }
+    case Contents::kFile: {
+      const std::string bytes = read_file((fs::path(folder) / spec.file).string());
+      if (bytes.size() != count * sizeof(T))
+        place.refuse("needs {} bytes and {} holds {}", count * sizeof(T), spec.file, bytes.size());
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(all.data()));
+      break;
+    }
+  }
+  return all;
+}
+
+std::string digest_of(std::span<const u8> bytes) {
+  return hash_text(hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
+/// Reads the tables of the file into specs.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : file_(path), folder_(fs::path(path).parent_path().string()) {}
+
+  std::string source;
+  std::vector<BufferSpec> buffers;
+  std::vector<LaunchSpec> launches;
+  std::vector<ExpectSpec> expectations;
+  const std::string& folder() const { return folder_; }
+  const std::string& file() const { return file_; }
+
+  void read() {
+    const Tree document = read_toml(file_);
+    for (const auto& [key, value] : document.members()) {
+      if (key == "source") {
+        read_source(value);
+      } else if (key == "buffer") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
+      } else if (key == "launch") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_launch(table, std::move(place)); });
+      } else if (key == "expect") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
+      } else {
+        const std::vector<std::string> known{"source", "buffer", "launch", "expect"};
+        input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
+      }
+    }
+    if (source.empty()) input_error("{}: names no device code; add source = \"FILE.cu\" or \"FILE.ptx\"", file_);
+    if (launches.empty()) input_error("{}: launches nothing; add a [[launch]]", file_);
+  }
+
+ private:
+  void read_source(const Tree& value) {
+    const auto* name = std::get_if<std::string>(&value.value);
+    if (!name) input_error("{}:{}: source must be the name of a file, not {}", file_, value.line, value.text());
+    source = (fs::path(folder_) / *name).string();
+  }
+
+  template <class F>
+  void for_each_table(const std::string& key, const Tree& value, F&& each) {
+    if (!value.is_list()) input_error("{}:{}: write [[{}]], one table for each", file_, value.line, key);
+    u32 number = 0;
+    for (const Tree& table : value.items()) {
+      if (!table.is_table()) input_error("{}:{}: write [[{}]], one table for each", file_, value.line, key);
+      each(table, Place{&file_, fmt::format("{}[{}]", key, number++), table.line});
+    }
+  }
+
+  /// Sets the fields that `describe` knows; the keys in `raw` are taken as they are.
+  template <class Spec>
+  void fill(Spec& spec, const Tree& table, const Place& place,
+            std::initializer_list<std::pair<std::string_view, Tree*>> raw) {
+    for (const auto& [key, value] : table.members()) {
+      const auto found = std::find_if(raw.begin(), raw.end(), [&](const auto& entry) { return entry.first == key; });
+      if (found != raw.end()) {
+        *found->second = value;
+      } else {
+        assign(spec, Given{.path = key, .value = value, .origin = {file_, value.line}}, place.key);
+      }
+    }
+  }
+
+  void read_buffer(const Tree& table, Place place) {
+    BufferSpec spec;
+    fill(spec, table, place, {{"value", &spec.value}, {"low", &spec.low}, {"high", &spec.high}});
+    if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
+    if (spec.count == 0) place.refuse("has no count; add count = ...");
+    if (find(spec.name)) place.refuse("is a second buffer called {}; rename it", spec.name);
+    spec.place = std::move(place);
+    buffers.push_back(std::move(spec));
+  }
+
+  void read_launch(const Tree& table, Place place) {
+    LaunchSpec spec;
+    Tree arguments = Tree::list();
+    fill(spec, table, place, {{"args", &arguments}});
+    if (spec.kernel.empty()) place.refuse("has no kernel; add kernel = \"...\"");
+    if (spec.grid.empty() || spec.grid.size() > 3) place.refuse("needs one to three numbers in grid");
+    if (spec.block.empty() || spec.block.size() > 3) place.refuse("needs one to three numbers in block");
+    const auto dimensions = [](const std::vector<u64>& sizes) {
+      const auto at = [&](u64 i) { return i < sizes.size() ? static_cast<u32>(sizes[i]) : 1; };
+      return Dim3{at(0), at(1), at(2)};
+    };
+    spec.launch.kernel = spec.kernel;
+    spec.launch.grid = dimensions(spec.grid);
+    spec.launch.block = dimensions(spec.block);
+    spec.launch.dynamic_shared_bytes = spec.shared;
+    if (!arguments.is_list()) place.refuse("needs a list in args, not {}", arguments.text());
+    for (const Tree& argument : arguments.items()) read_argument(argument, spec, place);
+    launches.push_back(std::move(spec));
+  }
+
+  /// A buffer's name, a number (whole: i32, otherwise f32), or { TYPE = number }.
+  void read_argument(const Tree& argument, LaunchSpec& spec, const Place& place) {
+    const Place here{&file_, fmt::format("{}.args[{}]", place.key, spec.launch.arguments.size()), argument.line};
+    u64 buffer = LaunchSpec::kNoBuffer;
+    if (const auto* name = std::get_if<std::string>(&argument.value)) {
+      buffer = index_of(*name, here);
+      spec.launch.argument(u64{0});  // its address is known when it is allocated
+    } else if (argument.is_table()) {
+      if (argument.members().size() != 1) here.refuse("must be one type with one number, as in {{ f64 = 0.5 }}");
+      const auto& [type, value] = argument.members().front();
+      const auto found = std::find(kElements.begin(), kElements.end(), type);
+      if (found == kElements.end())
+        here.refuse("has the unknown type {}; the types are {}", type, fmt::join(kElements, ", "));
+      add_number(spec.launch, static_cast<Element>(found - kElements.begin()), value, here);
+    } else {
+      const bool real = std::holds_alternative<double>(argument.value);
+      add_number(spec.launch, real ? Element::kF32 : Element::kI32, argument, here);
+    }
+    spec.buffer_arguments.push_back(buffer);
+  }
+  static void add_number(Launch& launch, Element type, const Tree& value, const Place& place) {
+    with_type(type, [&](auto zero) { launch.argument(number<decltype(zero)>(value, place)); });
+  }
+
+  void read_expect(const Tree& table, Place place) {
+    ExpectSpec spec;
+    fill(spec, table, place, {{"value", &spec.value}, {"tolerance", &spec.tolerance}});
+    spec.compares = table.find("equals") != nullptr;
+    if (spec.compares == !spec.digest.empty()) place.refuse("needs either equals or digest");
+    if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
+    spec.index = index_of(spec.buffer, place);
+    spec.place = std::move(place);
+    expectations.push_back(std::move(spec));
+  }
+
+  const BufferSpec* find(std::string_view name) const {
+    const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.name == name; });
+    return found == buffers.end() ? nullptr : &*found;
+  }
+  u64 index_of(const std::string& name, const Place& place) const {
+    if (const BufferSpec* spec = find(name)) return static_cast<u64>(spec - buffers.data());
+    std::vector<std::string> known;
+    for (const BufferSpec& spec : buffers) known.push_back(spec.name);
+    place.refuse("names no buffer defined above it: \"{}\"{}", name, did_you_mean(name, known));
+  }
+
+  std::string file_, folder_;
+};
+
+class UserProgram final : public Program {
+ public:
+  explicit UserProgram(std::unique_ptr<Reader> reader) : spec_(std::move(reader)) {}
+
+  void allocate(GuestMemory& memory) override {
+    for (const BufferSpec& buffer : spec_->buffers)
+      buffers_.emplace_back(memory, buffer.name, buffer.count * bytes_of(buffer.type));
+    for (LaunchSpec& launch : spec_->launches) {
+      for (u64 i = 0; i < launch.buffer_arguments.size(); ++i) {
+        if (launch.buffer_arguments[i] == LaunchSpec::kNoBuffer) continue;
+        const u64 address = buffers_[launch.buffer_arguments[i]].address().raw;
+        std::memcpy(launch.launch.arguments[i].bytes.data(), &address, sizeof address);
+      }
+    }
+  }
+
+  void initialise(GuestMemory& memory) override {
+    for (u64 i = 0; i < buffers_.size(); ++i) {
+      const BufferSpec& buffer = spec_->buffers[i];
+      with_type(buffer.type, [&](auto zero) {
+        const auto values = contents<decltype(zero)>(buffer, buffer.count, spec_->folder(), buffer.place);
+        std::memcpy(buffers_[i].write(memory).data(), values.data(), buffers_[i].size());
+      });
+    }
+    launch_ = repeat_ = 0;
+  }
+
+  std::optional<Launch> next(GuestMemory&) override {
+    if (launch_ < spec_->launches.size() && repeat_ == spec_->launches[launch_].repeat) ++launch_, repeat_ = 0;
+    if (launch_ == spec_->launches.size()) return std::nullopt;
+    ++repeat_;
+    return spec_->launches[launch_].launch;
+  }
+
+  CheckResult check(const GuestMemory& memory) const override {
+    if (spec_->expectations.empty()) {
+      std::string digests;
+      for (u64 i = 0; i < buffers_.size(); ++i)
+        digests += fmt::format(" {}={}", spec_->buffers[i].name, digest_of(buffers_[i].read(memory)));
+      return {false, fmt::format("{}: expects nothing; add an [[expect]]. Digests are{}", spec_->file(), digests)};
+    }
+    CheckResult all{true, ""};
+    for (const ExpectSpec& expect : spec_->expectations) {
+      const CheckResult one = expect.compares ? compare(expect, memory) : compare_digest(expect, memory);
+      all.passed = all.passed && one.passed;
+      all.message += (all.message.empty() ? "" : "; ") + one.message;
+    }
+    return all;
+  }
+
+ private:
+  CheckResult compare_digest(const ExpectSpec& expect, const GuestMemory& memory) const {
+    const std::string got = digest_of(buffers_[expect.index].read(memory));
+    return {got == expect.digest, fmt::format("{}: digest {} ({} expected)", expect.buffer, got, expect.digest)};
+  }
+
+  CheckResult compare(const ExpectSpec& expect, const GuestMemory& memory) const {
+    const BufferSpec& buffer = spec_->buffers[expect.index];
+    return with_type(buffer.type, [&](auto zero) -> CheckResult {
+      using T = decltype(zero);
+      const auto want = contents<T>(expect, buffer.count, spec_->folder(), expect.place);
+      const T* got = reinterpret_cast<const T*>(buffers_[expect.index].read(memory).data());
+      const bool exact = std::holds_alternative<std::monostate>(expect.tolerance.value);
+      const double tolerance = exact ? 0 : number<double>(expect.tolerance, expect.place);
+      for (u64 i = 0; i < buffer.count; ++i) {
+        const double difference = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+        const bool near = !exact && difference <= tolerance * std::fabs(static_cast<double>(want[i]));
+        if (got[i] != want[i] && !near)
+          return {false, fmt::format("{}[{}] is {} and should be {}", buffer.name, i, got[i], want[i])};
+      }
+      return {true, fmt::format("{}: {} values as expected", buffer.name, buffer.count)};
+    });
+  }
+
+  std::unique_ptr<Reader> spec_;  // where it is: places in it point to its file's name
+  std::vector<Buffer<u8>> buffers_;
+  u64 launch_ = 0;
+  u32 repeat_ = 0;
+};
+
+}  // namespace
+
+ProgramInstance load_user_program(const std::string& toml_path) {
+  auto reader = std::make_unique<Reader>(toml_path);
+  reader->read();
+  DeviceCode code = read_device_code(reader->source);
+  return {std::make_unique<UserProgram>(std::move(reader)), std::move(code)};
+}
+
+ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option) {
+  if (text.ends_with(".toml")) return load_user_program(text);
+  return make_workload(parse_workload(text, size, option));
+}
+
+}  // namespace terrace

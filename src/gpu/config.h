@@ -1,0 +1,99 @@
+// Everything that can be configured, in one struct: a machine's file, a design's overlay and --set all write here.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cache/config.h"
+#include "config/fields.h"
+#include "config/validation.h"
+#include "dram/dram_config.h"
+#include "gpu/until.h"
+#include "noc/crossbar.h"
+#include "sm/config.h"
+
+namespace terrace {
+
+/// How a run goes: who runs, for how long, from which seed.
+struct RunConfig {
+  std::string tenants;
+  std::string size = "tiny";
+  std::string until = "completed";
+  std::vector<u64> sms;
+  u64 seed = 1;
+  u64 warmup = 0;
+  u64 instruction_cap = 0;
+  u64 livelock_cycles = 5'000'000;
+  bool relaunch = true;
+  void describe(Fields& v) {
+    v("tenants", tenants, "workloads, separated by spaces, each NAME or NAME:key=value,...");
+    v("size", size, "size of the workloads: mini, tiny, small or paper");
+    v("until", until, "when the run ends: completed, cycles:N or instructions:N");
+    v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
+    v("seed", seed, in(0, Range::kHighest), "where all randomness comes from");
+    v("warmup", warmup, in(0, Range::kHighest), "cycles that statistics leave out");
+    v("instruction_cap", instruction_cap, in(0, Range::kHighest),
+      "thread instructions after which a run ends; 0 is none");
+    v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
+      "cycles without an instruction that end the run as a livelock");
+    v("relaunch", relaunch, "a tenant that completes starts again while others have not");
+  }
+  void validate(Validation& v) const {
+    v.require(parse_until(until).has_value(), "until", "is none of \"completed\", \"cycles:N\" and \"instructions:N\"");
+  }
+};
+
+struct TenancyConfig {
+  u32 launch_gap = 1000;
+  std::string reference_design;
+  u32 reference_sms = 0;
+  void describe(Fields& v) {
+    v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
+    v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
+    v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
+  }
+};
+
+struct GpuConfig {
+  std::string name = "custom";
+  u32 core_mhz = 1137;
+  u32 line_bytes = 128;
+  std::string translation = "ideal";
+  SmConfig sm;
+  L1Config l1;
+  NocConfig noc;
+  L2Config l2;
+  DramConfig dram;
+  TenancyConfig tenancy;
+  RunConfig run;
+
+  void describe(Fields& v) {
+    v("name", name, "name of the machine");
+    v("core_mhz", core_mhz, in(1, 10'000), "core clock, in MHz: SMs, caches and interconnect");
+    v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
+    v("translation", translation, "how addresses are translated; so far only ideal, which costs nothing");
+    v.group("sm", sm, "streaming multiprocessors");
+    v.group("l1", l1, "data cache of each SM");
+    v.group("noc", noc, "interconnect between SMs and L2");
+    v.group("l2", l2, "shared cache");
+    v.group("dram", dram, "memory");
+    v.group("tenancy", tenancy, "how tenants share the GPU");
+    v.group("run", run, "what runs and for how long");
+  }
+  void validate(Validation& v) const {
+    v.require(translation == "ideal", "translation", "must be \"ideal\": page walks come with a later version");
+    v.require(l2.slices % dram.channels == 0, "l2.slices", "must be a multiple of dram.channels ({})", dram.channels);
+    v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
+    v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),
+              "l1.bytes", "must give a power of two of sets of {} ways of {} bytes", l1.ways, line_bytes);
+    const u32 slice = l2.bytes / l2.slices;
+    v.require(slice % (l2.ways * line_bytes) == 0 && std::has_single_bit(slice / (l2.ways * line_bytes)), "l2.bytes",
+              "must give each of {} slices a power of two of sets of {} ways of {} bytes", l2.slices, l2.ways,
+              line_bytes);
+    v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
+              "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
+  }
+};
+
+}  // namespace terrace

@@ -1,0 +1,127 @@
+// The GPU: the only place that sees every unit and draws every link. It also does what happens between cycles: host
+// work, launches, relaunches, faults, limits. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/l2_slice.h"
+#include "dram/channel.h"
+#include "engine/scheduler.h"
+#include "frontend/inst_stream.h"
+#include "frontend/program.h"
+#include "gpu/config.h"
+#include "gpu/physical_map.h"
+#include "noc/crossbar.h"
+#include "sm/sm.h"
+#include "stats/stat_tree.h"
+#include "tenancy/block_dispatcher.h"
+
+namespace terrace {
+
+/// A tenant as it comes to the GPU; whoever made the parts keeps them.
+struct TenantSetup {
+  std::string name;
+  Program* program = nullptr;
+  GuestMemory* memory = nullptr;
+  InstStream* stream = nullptr;
+  std::vector<u32> sms;  // its own
+};
+
+/// One kernel launch that ended.
+struct KernelRecord {
+  TenantId tenant{};
+  std::string name;
+  Cycle began = 0, ended = 0;
+  u64 warp_instructions = 0, thread_instructions = 0;
+};
+
+/// What a tenant has done so far.
+struct TenantProgress {
+  u64 completed_runs = 0;
+  Cycle last_completion = 0;
+  u64 warp_instructions = 0, thread_instructions = 0;                      // all that issued
+  u64 completed_warp_instructions = 0, completed_thread_instructions = 0;  // those of completed runs
+  std::string fault;                                                       // empty, or what it did; it ended there
+};
+
+class Gpu {
+ public:
+  struct Limits {
+    Cycle cycles = kNever;
+    u64 thread_instructions = kNever;
+    Cycle warmup = 0;
+    bool relaunch = true;  // early finishers start again while others run
+  };
+  enum class End : u8 { kCompleted, kCycleLimit, kInstructionLimit };
+
+  Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options = {});
+
+  /// Runs until every tenant has completed (or faulted), or a limit. `observe` is called now and then, between cycles;
+  /// it may throw to end the run. Throws Deadlock when nothing can happen any more, or nothing has for too long.
+  End run(const Limits& limits, const std::function<void(const Gpu&)>& observe = {});
+
+  /// Called when a tenant's program has ended, before it starts again.
+  std::function<void(TenantId)> on_completion;
+
+  /// Keeps the events of one unit: UNIT@FROM:TO. Before the run.
+  void log(const std::string& spec);
+  std::string take_log() { return std::exchange(log_.text, {}); }
+
+  /// Whether nothing is in flight: then every request has been answered and identities must hold.
+  bool quiet() const;
+  Cycle now() const { return scheduler_.now(); }
+  u64 ticks() const { return scheduler_.ticks(); }
+  const std::vector<TenantSetup>& tenants() const { return tenants_; }
+  TenantProgress progress(TenantId tenant) const;
+  const std::vector<KernelRecord>& kernels() const { return kernels_; }
+  StatTree& stats() { return stats_; }
+
+ private:
+  struct TenantState {
+    TenantProgress done;
+    KernelRecord running;
+    bool ended = false;  // faulted, or completed without a relaunch
+  };
+
+  void build(const std::vector<std::vector<u32>>& sms_of_tenant);
+  void describe_stats();
+  void start_run(TenantId tenant);
+  void launch_next(TenantId tenant);
+  void end_kernel(TenantId tenant);
+  void end_run(TenantId tenant);
+  void handle_faults();
+  void handle_finished_launches(const Limits& limits);
+  void forget_host_writes(TenantId tenant);
+  bool all_completed() const;
+  bool reached(const Limits& limits, End& end) const;
+  u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;
+  u64 total_issued() const;
+  void settle();
+  [[noreturn]] void deadlock(const std::string& why) const;
+
+  const GpuConfig config_;
+  std::vector<TenantSetup> tenants_;
+  std::vector<InstStream*> streams_;
+  Scheduler scheduler_;
+  AccessPool accesses_;
+  AddressMap address_map_;
+  PhysicalLayout map_;
+  std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
+  std::vector<std::unique_ptr<Link<BlockStart>>> starts_;
+  std::vector<std::unique_ptr<Link<BlockDone>>> done_;
+  std::vector<std::unique_ptr<Link<DramRequest>>> to_dram_;
+  std::vector<std::unique_ptr<Link<DramReply>>> from_dram_;
+  std::vector<std::unique_ptr<Sm>> sms_;
+  std::vector<std::unique_ptr<L2Slice>> slices_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::unique_ptr<BlockDispatcher> dispatcher_;
+  StatTree stats_;
+  std::vector<TenantState> states_;
+  std::vector<KernelRecord> kernels_;
+  EventLog log_;
+};
+
+}  // namespace terrace

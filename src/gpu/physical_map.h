@@ -1,0 +1,36 @@
+// Where data lies when translation costs nothing: every tenant's memory is one contiguous stretch of its own. Lines are
+// spread over channels as the memory's address map says, and over the slices of a channel by a fold of the line's
+// number. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "dram/address_map.h"
+#include "engine/types.h"
+#include "frontend/guest_memory.h"
+#include "sm/load_store.h"
+
+namespace terrace {
+
+class PhysicalLayout final : public PhysicalMap {
+ public:
+  PhysicalLayout(const AddressMap& dram, u32 line_bytes, u32 slices, u32 channels)
+      : dram_(dram), line_bytes_(line_bytes), slices_per_channel_(slices / channels) {}
+
+  PhysAddr locate(TenantId tenant, VirtAddr va) const override {
+    return PhysAddr{(u64{index(tenant)} << kTenantBits) + (va.raw - GuestMemory::kBase)};
+  }
+  u32 slice_of(PhysAddr line) const override {
+    const u32 channel = dram_.channel(line);
+    if (slices_per_channel_ == 1) return channel;
+    const u64 number = line.raw / line_bytes_;
+    const u64 folded = number ^ number >> 7 ^ number >> 14 ^ number >> 21;
+    return channel * slices_per_channel_ + static_cast<u32>(folded % slices_per_channel_);
+  }
+
+ private:
+  static constexpr u32 kTenantBits = 36;  // 64 GiB each, more than a tenant's address space holds
+  const AddressMap& dram_;
+  u32 line_bytes_;
+  u32 slices_per_channel_;
+};
+
+}  // namespace terrace

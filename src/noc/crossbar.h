@@ -1,0 +1,132 @@
+// The interconnect: every input reaches every output, through a lane of its own (virtual output queues, so that a
+// packet for a busy output never blocks one for an idle output). Each input port sends, and each output port receives,
+// one flit per cycle; outputs serve their lanes round-robin, so no input starves.
+//
+// It is no unit: an input port's state belongs to the unit that sends, an output port's to the unit that receives, and
+// the lanes between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
+// Simplified: a packet counts as arrived with its head; its length occupies both ports.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/fields.h"
+#include "engine/funnel.h"
+#include "engine/scheduler.h"
+#include "engine/types.h"
+#include "stats/stat_fields.h"
+
+namespace terrace {
+
+struct NocConfig {
+  u32 latency = 8;
+  u32 flit_bytes = 32;
+  u32 header_bytes = 8;
+  u32 lane_packets = 4;
+  void describe(Fields& v) {
+    v("latency", latency, in(1, 10'000), "cycles from an input port to an output port");
+    v("flit_bytes", flit_bytes, in(1, 1024), "bytes that a port moves per cycle");
+    v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet besides its data");
+    v("lane_packets", lane_packets, in(1, 1024), "packets between one input and one output, on the way and waiting");
+  }
+  u32 flits(u32 data_bytes) const { return (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes; }
+};
+
+struct NocPortStats {
+  Counter packets, flits;
+  void describe(StatFields& v) {
+    v("packets", packets, "packets", "packets received");
+    v("flits", flits, "flits", "flits received");
+  }
+};
+
+template <class Packet>
+class Crossbar {
+ public:
+  Crossbar(Scheduler& scheduler, const NocConfig& config, u32 inputs, u32 outputs)
+      : scheduler_(scheduler), inputs_(inputs), outputs_(outputs) {
+    for (Output& output : outputs_) {
+      output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.lane_packets);
+    }
+  }
+  void connect_input(u32 input, UnitId sender) {
+    inputs_[input].unit = sender;
+    for (Output& output : outputs_) output.funnel->connect_producer(input, sender);
+  }
+  void connect_output(u32 output, UnitId receiver) {
+    outputs_[output].unit = receiver;
+    outputs_[output].funnel->connect_consumer(receiver);
+  }
+
+  /// For the sender: whether a packet may leave in this cycle. A refused sender is woken when it should ask again.
+  bool can_send(u32 input, u32 output, Cycle now) {
+    if (inputs_[input].free_at > now) {
+      scheduler_.wake(inputs_[input].unit, inputs_[input].free_at);
+      return false;
+    }
+    return outputs_[output].funnel->can_push(input, now);
+  }
+  void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits) {
+    inputs_[input].free_at = now + flits;
+    outputs_[output].funnel->push(input, now, {packet, flits});
+  }
+
+  /// For the receiver, first in each tick.
+  void absorb(u32 output, Cycle now) { outputs_[output].funnel->absorb(now); }
+  /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
+  /// receiver is woken when a busy port falls free.
+  const Packet* front(u32 output_index, Cycle now) {
+    Output& output = outputs_[output_index];
+    if (output.free_at > now) {
+      if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.free_at);
+      return nullptr;
+    }
+    output.turn = output.funnel->next_ready(output.pointer);
+    return output.turn == Funnel<Wrapped>::kNoLane ? nullptr : &output.funnel->front(output.turn).packet;
+  }
+  /// Takes what `front` showed. What is still there wakes the receiver again.
+  Packet receive(u32 output_index, Cycle now) {
+    Output& output = outputs_[output_index];
+    const Wrapped taken = output.funnel->pop(output.turn, now);
+    output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
+    output.free_at = now + taken.flits;
+    ++output.stats.packets;
+    output.stats.flits += taken.flits;
+    if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.free_at);
+    return taken.packet;
+  }
+
+  u32 inputs() const { return static_cast<u32>(inputs_.size()); }
+  NocPortStats& stats(u32 output) { return outputs_[output].stats; }
+  /// Packets on the way to an output, or waiting there.
+  u32 waiting(u32 output) const {
+    u32 all = 0;
+    for (u32 lane = 0; lane < inputs_.size(); ++lane) all += outputs_[output].funnel->size(lane);
+    return all;
+  }
+
+ private:
+  struct Wrapped {
+    Packet packet{};
+    u32 flits = 0;
+  };
+  struct Input {
+    UnitId unit{};
+    Cycle free_at = 0;
+  };
+  struct Output {
+    std::unique_ptr<Funnel<Wrapped>> funnel;
+    UnitId unit{};
+    Cycle free_at = 0;
+    u32 pointer = 0;  // the lane that is asked first
+    u32 turn = 0;
+    NocPortStats stats;
+  };
+
+  Scheduler& scheduler_;
+  std::vector<Input> inputs_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace terrace

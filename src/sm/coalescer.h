@@ -1,0 +1,45 @@
+// Merges the lanes of one memory instruction into the distinct lines they touch, in the order of the first lane of
+// each. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+#include "engine/types.h"
+#include "frontend/inst_stream.h"
+
+namespace terrace {
+
+/// 64 lanes of up to four words each can touch this many lines.
+inline constexpr u32 kMaxLines = 256;
+
+struct CoalescedLines {
+  u32 count = 0;
+  std::array<u64, kMaxLines> line;   // line numbers: address / line size
+  std::array<u64, kMaxLines> lanes;  // which lanes touch it
+  std::array<u64, kMaxLines> words;  // which of its 4-byte words are touched in full
+};
+
+class Coalescer {
+ public:
+  explicit Coalescer(u32 line_bytes);
+  void coalesce(const Effect& effect, u64 lanes, CoalescedLines& out);
+  /// Whether all words of a line are touched: a store of it needs nothing from memory.
+  bool covers_line(u64 words) const { return words == all_words_; }
+
+ private:
+  static constexpr u32 kSlots = 512;  // twice kMaxLines: the table is never more than half full
+  u32 place_of(u64 line, CoalescedLines& out);
+
+  u32 shift_;
+  u32 offset_mask_;
+  u64 all_words_;
+  u32 round_ = 0;
+  std::array<u32, kSlots> round_of_{};  // which call filled a slot: nothing needs clearing
+  std::array<u16, kSlots> place_{};
+};
+
+/// How often a shared-memory access visits its busiest bank: lanes that want different words of one bank go one after
+/// the other, lanes that want the same word go together.
+u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks);
+
+}  // namespace terrace

@@ -1,0 +1,77 @@
+// What an SM is made of.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "config/fields.h"
+#include "config/registry.h"
+#include "config/validation.h"
+#include "frontend/inst_stream.h"
+#include "sm/warp_scheduler.h"
+
+namespace terrace {
+
+/// How one kind of instruction flows through its pipeline.
+struct PipeConfig {
+  u32 latency = 1;
+  u32 interval = 1;
+  void describe(Fields& v) {
+    v("latency", latency, in(1, 1000), "cycles from issue until a dependent instruction may issue");
+    v("interval", interval, in(1, 1000), "cycles between two issues to this pipeline, per scheduler");
+  }
+};
+
+struct SmConfig {
+  u32 count = 30;
+  u32 warp_width = 32;
+  u32 warps = 64;
+  u32 blocks = 32;
+  u32 registers = 65536;
+  u32 shared_bytes = 98304;
+  u32 schedulers = 2;
+  Policy<WarpScheduler> warp_scheduler{"gto"};
+  PipeConfig integer{4, 1}, single{4, 1}, half_rate{8, 2}, special{16, 4}, shared{24, 1}, control{1, 1};
+  u32 constant_latency = 8;
+  u32 shared_banks = 32;
+  u32 memory_queue = 8;
+  u32 memory_ports = 1;
+
+  void describe(Fields& v) {
+    v("count", count, in(1, 256), "SMs of the GPU");
+    v("warp_width", warp_width, in(1, 64), "threads of a warp");
+    v("warps", warps, in(1, 64), "warps that an SM holds");
+    v("blocks", blocks, in(1, 64), "thread blocks that an SM holds");
+    v("registers", registers, in(1, 1 << 24), "32-bit registers of an SM");
+    v("shared_bytes", shared_bytes, in(0, 1 << 24), "shared memory of an SM");
+    v("schedulers", schedulers, in(1, 4),
+      "warp schedulers; each issues one instruction per cycle from its share of warps");
+    v.policy("warp_scheduler", warp_scheduler, "which of the ready warps issues");
+    v.group("integer", integer, "integer and logic instructions");
+    v.group("single", single, "single-precision instructions");
+    v.group("double", half_rate, "double-precision instructions");
+    v.group("special", special, "approximate functions");
+    v.group("shared", shared, "shared-memory accesses without bank conflicts");
+    v.group("control", control, "branches, barriers and fences");
+    v("constant_latency", constant_latency, in(1, 1000), "cycles of a constant or parameter load, which always hits");
+    v("shared_banks", shared_banks, in(1, 64), "banks of shared memory, each four bytes wide");
+    v("memory_queue", memory_queue, in(1, 64), "memory instructions that may wait at the load-store unit");
+    v("memory_ports", memory_ports, in(1, 8), "line accesses that the load-store unit makes per cycle");
+  }
+  const PipeConfig& pipe(InstClass cls) const {
+    switch (cls) {
+      case InstClass::kInteger:
+        return integer;
+      case InstClass::kFloat:
+        return single;
+      case InstClass::kDouble:
+        return half_rate;
+      case InstClass::kSpecial:
+        return special;
+      case InstClass::kMemory:
+        return shared;
+      default:
+        return control;
+    }
+  }
+};
+
+}  // namespace terrace

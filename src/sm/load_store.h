@@ -1,0 +1,123 @@
+// The load-store unit of an SM: memory instructions wait here in order, one line access leaves per port and cycle,
+// through the L1 or past it. A head that cannot go blocks those behind it. Stores do not block their warp; atomics are
+// performed at the L2. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "cache/l1_cache.h"
+#include "engine/pool.h"
+#include "engine/ring.h"
+#include "engine/types.h"
+#include "frontend/inst_stream.h"
+#include "noc/crossbar.h"
+#include "sm/coalescer.h"
+#include "sm/config.h"
+#include "wire/access.h"
+
+namespace terrace {
+
+/// Where a line lies: what translation would find out. Every page is mapped before the first access.
+class PhysicalMap {
+ public:
+  virtual ~PhysicalMap() = default;
+  virtual PhysAddr locate(TenantId tenant, VirtAddr va) const = 0;
+  /// Which L2 slice holds a line.
+  virtual u32 slice_of(PhysAddr line) const = 0;
+};
+
+struct LoadStoreStats {
+  PerTenant<Counter> instructions, lines, completed_lines, latency;
+  Counter blocked_cycles;
+  void describe(StatFields& v) {
+    v("instructions", instructions, "instructions", "memory instructions that left the coalescer");
+    v("lines", lines, "lines", "line requests of those");
+    v("completed_lines", completed_lines, "lines", "line requests answered");
+    v("latency", latency, "cycles", "issue to completion, summed over memory instructions");
+    v("blocked_cycles", blocked_cycles, "cycles", "in which the oldest access could not go");
+    v.identity("every line request is answered", sum(lines), sum(completed_lines));
+  }
+};
+
+class LoadStoreUnit {
+ public:
+  struct Wiring {
+    Crossbar<AccessRef>& requests;
+    Crossbar<AccessRef>& replies;
+    const PhysicalMap& map;
+    AccessPool& accesses;
+  };
+  /// A memory instruction all of whose lines have been answered.
+  struct Done {
+    u8 warp = 0;
+    MemoryAction action{};
+    const DecodedInst* inst = nullptr;
+  };
+
+  LoadStoreUnit(const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId sm,
+                Wiring wiring);
+
+  bool full() const { return waiting_count_ == waiting_.size(); }
+  /// Takes a memory instruction as it issued; not when full. `dynamic_id` names it among those of the SM.
+  void accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant, u32 dynamic_id,
+              Cycle now);
+
+  /// Takes what arrived, then makes line accesses. Instructions that completed are appended to `done`.
+  void accept_replies(Cycle now, std::vector<Done>& done);
+  void advance(Cycle now);
+  Cycle next_wakeup(Cycle now) const;
+
+  void invalidate_l1() { l1_.clear(); }
+  void explain(std::ostream& out) const;
+  /// Closes statistics that run over cycles.
+  void settle(Cycle now);
+
+  LoadStoreStats stats;
+  L1Stats& l1_stats() { return l1_.stats; }
+
+ private:
+  struct Record {
+    const DecodedInst* inst = nullptr;
+    Cycle born = 0;
+    u32 lines_left = 0;
+    TenantId tenant{};
+    u8 warp = 0;
+    MemoryAction action{};
+  };
+  using RecordRef = Handle<Record>;
+  struct Waiting {
+    RecordRef record;
+    u32 next = 0;  // the first line not yet sent
+    u32 atomic = 0;
+    u32 dynamic_id = 0;
+    u8 lane_bytes = 0;
+    bool past_l1 = false;
+    CoalescedLines lines;
+  };
+  struct Hit {
+    RecordRef record;
+    Cycle at = 0;
+  };
+
+  bool access_line(Waiting& head, Cycle now);
+  bool load_line(const Waiting& head, PhysAddr pa, Cycle now);
+  bool send(const Waiting& head, PhysAddr pa, AccessKind kind, Cycle now);
+  void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
+
+  const SmConfig& config_;
+  const NocConfig noc_;
+  const u32 line_bytes_;
+  const u32 port_;
+  Wiring wiring_;
+  Coalescer coalescer_;
+  L1Cache l1_;
+  Pool<Record> records_;
+  std::vector<Waiting> waiting_;  // a ring: each entry is filled in place
+  u32 waiting_head_ = 0, waiting_count_ = 0;
+  Ring<Hit> hits_;
+  u32 hit_cycles_;
+  Cycle blocked_since_ = kNever;
+};
+
+}  // namespace terrace

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+#include "sm/sm.h"
+
+#include <algorithm>
+#include <bit>
+#include <ostream>
+
+#include "engine/check.h"
+
+namespace terrace {
+
+Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId id,
+       Wiring wiring)
+    : scheduler_(scheduler),
+      id_(id),
+      config_(config),
+      wiring_(wiring),
+      memory_(config, l1, noc, line_bytes, id, wiring.memory),
+      free_slots_(config.warps == 64 ? ~u64{0} : (u64{1} << config.warps) - 1) {
+  for (u32 i = 0; i < config.schedulers; ++i) {
+    schedulers_.push_back(config.warp_scheduler.make({.warps = config.warps}));
+    u64 slots = 0;
+    for (u32 slot = i; slot < config.warps; slot += config.schedulers) slots |= u64{1} << slot;
+    scheduler_slots_.push_back(slots);
+  }
+}
+
+Cycle Sm::tick(Cycle now) {
+  start_blocks(now);
+  wake_sleeping_warps(now);
+  accept_memory(now);
+  memory_.advance(now);
+  issue(now);
+  send_done(now);
+  return next_wakeup(now);
+}
+
+void Sm::start_blocks(Cycle now) {
+  while (wiring_.starts.front(now)) start_block(wiring_.starts.pop(now), now);
+}
+
+void Sm::start_block(const BlockStart& start, Cycle now) {
+  if (start.launch != seen_launch_[index(start.tenant)]) {
+    seen_launch_[index(start.tenant)] = start.launch;
+    memory_.invalidate_l1();
+  }
+  const auto place = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
+  SIM_CHECK(place != blocks_.end() && std::popcount(free_slots_) >= static_cast<int>(start.warps),
+            "a block of {} warps came to an SM without room for it", start.warps);
+  InstStream& stream = *wiring_.streams[index(start.tenant)];
+  Block& block = *place;
+  block.ref = stream.begin_block(start.block, id_);
+  block.tenant = start.tenant;
+  block.warps = block.running = block.undrained = start.warps;
+  block.live = true;
+  ++live_blocks_;
+  ++stats.blocks_started[start.tenant];
+  event(now, "block {} of tenant {} starts with {} warps", start.block, index(start.tenant), start.warps);
+  for (u32 i = 0; i < start.warps; ++i) {
+    const u32 slot = static_cast<u32>(std::countr_zero(free_slots_));
+    free_slots_ &= free_slots_ - 1;
+    block.slots[i] = static_cast<u8>(slot);
+    warps_[slot] = {.ref = stream.warp(block.ref, i),
+                    .state = WarpState::kAsleep,
+                    .tenant = start.tenant,
+                    .block = static_cast<u8>(place - blocks_.begin())};
+    scoreboards_[slot].reset();
+    schedulers_[slot % config_.schedulers]->started(slot, next_age_++);
+  }
+  for (u32 i = 0; i < start.warps; ++i) evaluate(block.slots[i], now);
+}
+
+void Sm::wake_sleeping_warps(Cycle now) {
+  // Each slot of the wheel wakes the SM in its cycle, so no other one can be due.
+  const u32 slot = now % kWheel;
+  asleep_slots_[slot / 64] &= ~(u64{1} << slot % 64);
+  for (u64 left = std::exchange(asleep_[slot], 0); left != 0; left &= left - 1) {
+    evaluate(static_cast<u32>(std::countr_zero(left)), now);
+  }
+}
+
+void Sm::accept_memory(Cycle now) {
+  memory_.accept_replies(now, completed_);
+  for (const LoadStoreUnit::Done& done : completed_) complete(done, now);
+  completed_.clear();
+}
+
+void Sm::complete(const LoadStoreUnit::Done& done, Cycle now) {
+  Warp& warp = warps_[done.warp];
+  event(now, "memory answers warp {}, line {}", done.warp, done.inst->line);
+  switch (done.action) {
+    case MemoryAction::kLoad:
+      --warp.loads_out;
+      break;
+    case MemoryAction::kStore:
+      --warp.stores_out;
+      break;
+    default:
+      --warp.atomics_out;
+      break;
+  }
+  if (done.action == MemoryAction::kLoad || done.action == MemoryAction::kAtomic) {
+    scoreboards_[done.warp].set(*done.inst, now);
+  }
+  if (warp.state == WarpState::kMemory) {
+    evaluate(done.warp, now);
+  } else if (warp.state == WarpState::kDrained) {
+    try_drain(done.warp, now);
+  }
+}
+
+Sm::Pipe Sm::pipe_of(const DecodedInst& inst) {
+  switch (inst.cls) {
+    case InstClass::kInteger:
+      return kIntegerPipe;
+    case InstClass::kFloat:
+      return kSinglePipe;
+    case InstClass::kDouble:
+      return kDoublePipe;
+    case InstClass::kSpecial:
+      return kSpecialPipe;
+    case InstClass::kMemory:
+      switch (inst.space) {
+        case MemorySpace::kShared:
+        case MemorySpace::kConstant:
+        case MemorySpace::kParameter:
+          return kSharedPipe;
+        default:
+          return kGlobalPipe;
+      }
+    default:
+      return kControlPipe;
+  }
+}
+
+/// Finds out when the warp's next instruction may issue, and puts the warp where it waits for that.
+void Sm::evaluate(u32 slot, Cycle now) {
+  Warp& warp = warps_[slot];
+  const DecodedInst& inst = wiring_.streams[index(warp.tenant)]->peek(warp.ref);
+  warp.next = &inst;
+  const Pipe pipe = pipe_of(inst);
+  // A warp's later accesses to memory, its fences and its barriers wait until its atomics have been performed; a fence
+  // waits for its stores as well.
+  const bool ordered = pipe == kGlobalPipe || inst.cls == InstClass::kFence || inst.cls == InstClass::kBarrier;
+  const bool must_wait = (ordered && warp.atomics_out > 0) ||
+                         (inst.cls == InstClass::kFence && (warp.stores_out > 0 || warp.loads_out > 0));
+  const Cycle at = must_wait ? Scoreboard::kPending : scoreboards_[slot].ready_at(inst);
+  if (at == Scoreboard::kPending) {
+    warp.state = WarpState::kMemory;
+  } else if (at > now) {
+    sleep_until(slot, at, now);
+  } else {
+    warp.state = WarpState::kReady;
+    ready_[pipe] |= u64{1} << slot;
+  }
+}
+
+void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
+  warps_[slot].state = WarpState::kAsleep;
+  // Beyond the wheel: looked at again at its end.
+  const Cycle wake = std::min(at, now + kWheel - 1);
+  asleep_[wake % kWheel] |= u64{1} << slot;
+  asleep_slots_[wake % kWheel / 64] |= u64{1} << wake % 64;
+}
+
+void Sm::issue(Cycle now) {
+  issued_ = false;
+  for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+  if (!stores_.empty()) scheduler_.defer(self_);
+  account_cycles(now, issued_);
+}
+
+void Sm::issue_from(u32 scheduler, Cycle now) {
+  u64 candidates = 0;
+  for (u32 pipe = 0; pipe < kPipes; ++pipe) {
+    if (ready_[pipe] != 0 && pipe_free_[scheduler][pipe] <= now) candidates |= ready_[pipe];
+  }
+  if (memory_.full()) candidates &= ~ready_[kGlobalPipe];
+  candidates &= scheduler_slots_[scheduler];
+  if (candidates == 0) return;
+  const u32 slot = schedulers_[scheduler]->pick(candidates);
+  SIM_DCHECK(candidates >> slot & 1, "the warp scheduler picked warp {}, which is not ready", slot);
+  issue_warp(slot, scheduler, now);
+}
+
+void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
+  Warp& warp = warps_[slot];
+  const DecodedInst& inst = *warp.next;
+  const Pipe pipe = pipe_of(inst);
+  ready_[pipe] &= ~(u64{1} << slot);
+  issued_ = true;
+  wiring_.streams[index(warp.tenant)]->execute(warp.ref, now, stores_, effect_);
+  count(inst, warp.tenant);
+  event(now, "warp {} issues line {}, lanes {:#x}", slot, inst.line, effect_.active);
+
+  const PipeConfig& timing = config_.pipe(inst.cls);
+  u32 occupied = timing.interval;
+  Cycle ready = now + timing.latency;
+  if (inst.cls == InstClass::kMemory) ready = issue_memory(inst, slot, now, occupied);
+  scoreboards_[slot].set(inst, ready);
+  pipe_free_[scheduler][pipe] = now + occupied;
+
+  switch (effect_.status) {
+    case WarpStatus::kRunning:
+      // A branch is resolved before the next instruction is known.
+      if (inst.cls == InstClass::kControl && timing.latency > 1) {
+        sleep_until(slot, now + timing.latency, now);
+      } else {
+        evaluate(slot, now);
+      }
+      break;
+    case WarpStatus::kAtBarrier:
+      warp.state = WarpState::kBarrier;
+      break;
+    case WarpStatus::kFaulted:
+      faulted_ = true;
+      fault_tenant_ = warp.tenant;
+      scheduler_.stop();
+      [[fallthrough]];
+    case WarpStatus::kDone:
+      retire(slot, now);
+      break;
+  }
+  if (effect_.released_warps != 0) after_barrier(blocks_[warp.block], effect_.released_warps, now);
+}
+
+/// Returns when the destination registers are ready.
+Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied) {
+  occupied = 1;
+  switch (effect_.space) {
+    case MemorySpace::kConstant:
+    case MemorySpace::kParameter:
+      return now + config_.constant_latency;
+    case MemorySpace::kShared:
+      return issue_shared(effect_.active, now, occupied);
+    default:
+      break;
+  }
+  const bool atomic = effect_.action == MemoryAction::kAtomic || effect_.action == MemoryAction::kReduction;
+  // Atomics on local memory concern one thread alone: they are done at once.
+  const u64 global_lanes = atomic ? effect_.atomic_lanes : effect_.active & ~effect_.shared_lanes;
+  if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, now, occupied);
+  if (global_lanes == 0) return now + config_.shared.latency;
+  Warp& warp = warps_[slot];
+  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, next_dynamic_id_++, now);
+  switch (effect_.action) {
+    case MemoryAction::kLoad:
+      ++warp.loads_out;
+      return Scoreboard::kPending;
+    case MemoryAction::kStore:
+      ++warp.stores_out;
+      return now;
+    default:
+      ++warp.atomics_out;
+      return effect_.action == MemoryAction::kAtomic ? Scoreboard::kPending : now;
+  }
+}
+
+Cycle Sm::issue_shared(u64 lanes, Cycle now, u32& occupied) {
+  occupied = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks);
+  ++stats.shared_accesses;
+  stats.shared_conflict_cycles += occupied - 1;
+  return now + config_.shared.latency + occupied - 1;
+}
+
+void Sm::after_barrier(const Block& block, u64 released, Cycle now) {
+  for (u64 left = released; left != 0; left &= left - 1) {
+    const u32 slot = block.slots[static_cast<u32>(std::countr_zero(left))];
+    // Whoever came last and whoever waited go on in the same cycle.
+    if (warps_[slot].state == WarpState::kBarrier) sleep_until(slot, now + config_.control.latency, now);
+  }
+}
+
+void Sm::retire(u32 slot, Cycle now) {
+  Warp& warp = warps_[slot];
+  warp.state = WarpState::kDrained;
+  --blocks_[warp.block].running;
+  try_drain(slot, now);
+}
+
+/// A slot is reused only when no answer for it can come any more.
+void Sm::try_drain(u32 slot, Cycle now) {
+  Warp& warp = warps_[slot];
+  if (!warp.quiet()) return;
+  warp.state = WarpState::kFree;
+  Block& block = blocks_[warp.block];
+  if (--block.undrained > 0) return;
+  for (u32 i = 0; i < block.warps; ++i) free_slots_ |= u64{1} << block.slots[i];
+  wiring_.streams[index(block.tenant)]->end_block(block.ref);
+  block.live = false;
+  --live_blocks_;
+  ++stats.blocks_done[block.tenant];
+  event(now, "a block of tenant {} ends", index(block.tenant));
+  finished_.push_back({block.tenant});
+}
+
+void Sm::send_done(Cycle now) {
+  while (!finished_.empty() && wiring_.done.can_push(now)) {
+    wiring_.done.push(now, finished_.back());
+    finished_.pop_back();
+  }
+}
+
+void Sm::commit(Cycle) {
+  stores_.commit();
+}
+
+void Sm::count(const DecodedInst& inst, TenantId tenant) {
+  ++stats.warp_instructions[tenant];
+  stats.thread_instructions[tenant] += static_cast<u64>(std::popcount(effect_.active));
+  switch (inst.cls) {
+    case InstClass::kInteger:
+      ++stats.integer[tenant];
+      break;
+    case InstClass::kFloat:
+      ++stats.single[tenant];
+      break;
+    case InstClass::kDouble:
+      ++stats.half_rate[tenant];
+      break;
+    case InstClass::kSpecial:
+      ++stats.special[tenant];
+      break;
+    case InstClass::kControl:
+      ++stats.control[tenant];
+      break;
+    case InstClass::kBarrier:
+      ++stats.barriers[tenant];
+      break;
+    case InstClass::kFence:
+      ++stats.fences[tenant];
+      break;
+    case InstClass::kMemory:
+      ++stats.memory[tenant];
+      break;
+  }
+}
+
+/// Stall cycles are added when they end: by an issue, or with the last resident warp.
+void Sm::account_cycles(Cycle now, bool issued) {
+  stats.busy_cycles += issued;
+  const bool resident = live_blocks_ > 0;
+  if (issued || !resident) {
+    if (stalled_since_ < now) stats.stall_cycles += now - stalled_since_;
+    stalled_since_ = resident ? now + 1 : kNever;
+  } else if (stalled_since_ == kNever) {
+    stalled_since_ = now;
+  }
+}
+
+void Sm::settle(Cycle now) {
+  memory_.settle(now);
+  if (stalled_since_ >= now) return;
+  stats.stall_cycles += now - stalled_since_;
+  stalled_since_ = now;
+}
+
+u64 Sm::issuable() const {
+  u64 all = 0;
+  for (u32 pipe = 0; pipe < kPipes; ++pipe) {
+    if (pipe != kGlobalPipe || !memory_.full()) all |= ready_[pipe];
+  }
+  return all;
+}
+
+Cycle Sm::next_wakeup(Cycle now) const {
+  Cycle next = memory_.next_wakeup(now);
+  // A full load-store unit holds back its warps until it has made progress, which it wakes up for itself.
+  if (issuable() != 0 || !finished_.empty()) return now + 1;
+  const u32 first = (now + 1) % kWheel;
+  // The wheel as a circle from the next cycle on.
+  constexpr u32 kWords = kWheel / 64;
+  for (u32 step = 0; step <= kWords; ++step) {
+    const u32 word = (first / 64 + step) % kWords;
+    u64 bits = asleep_slots_[word];
+    if (step == 0) bits &= ~u64{0} << first % 64;
+    if (step == kWords) bits &= ~(~u64{0} << first % 64);
+    if (bits == 0) continue;
+    const u32 slot = word * 64 + static_cast<u32>(std::countr_zero(bits));
+    return std::min(next, now + 1 + ((slot - first) % kWheel));
+  }
+  return next;
+}
+
+void Sm::abandon(TenantId tenant, Cycle now) {
+  for (u32 slot = 0; slot < config_.warps; ++slot) {
+    Warp& warp = warps_[slot];
+    if (warp.tenant != tenant || warp.state == WarpState::kFree || warp.state == WarpState::kDrained) continue;
+    for (u64& ready : ready_) ready &= ~(u64{1} << slot);
+    for (u64& asleep : asleep_) asleep &= ~(u64{1} << slot);
+    retire(slot, now);
+  }
+  scheduler_.wake(self_, now);
+}
+
+bool Sm::take_fault(TenantId& tenant) {
+  tenant = fault_tenant_;
+  return std::exchange(faulted_, false);
+}
+
+void Sm::explain(std::ostream& out) const {
+  u32 memory = 0, barrier = 0, drained = 0;
+  for (const Warp& warp : warps_) {
+    memory += warp.state == WarpState::kMemory;
+    barrier += warp.state == WarpState::kBarrier;
+    drained += warp.state == WarpState::kDrained;
+  }
+  if (memory > 0) out << memory << " warps wait for memory\n";
+  if (barrier > 0) out << barrier << " warps wait at a barrier\n";
+  if (drained > 0) out << drained << " warps have exited and wait for answers\n";
+  memory_.explain(out);
+}
+
+}  // namespace terrace

@@ -1,0 +1,152 @@
+// A streaming multiprocessor: resident warps, schedulers that issue from those that are ready, fixed-latency pipelines,
+// a load-store unit with an L1. Instructions come from the tenants' streams and are executed when they issue; their
+// timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. A
+// tenant is a property of a warp, not of the SM. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "engine/link.h"
+#include "engine/scheduler.h"
+#include "frontend/inst_stream.h"
+#include "sm/config.h"
+#include "sm/load_store.h"
+#include "sm/warp_scheduler.h"
+#include "sm/warp_table.h"
+#include "stats/stat_fields.h"
+#include "wire/dispatch.h"
+
+namespace terrace {
+
+struct SmStats {
+  PerTenant<Counter> warp_instructions, thread_instructions, blocks_started, blocks_done;
+  PerTenant<Counter> integer, single, half_rate, special, control, barriers, fences, memory;
+  Counter busy_cycles, stall_cycles, shared_accesses, shared_conflict_cycles;
+  void describe(StatFields& v) {
+    v("warp_instructions", warp_instructions, "instructions", "warp instructions issued");
+    v("thread_instructions", thread_instructions, "instructions", "the same, counted once for each active lane");
+    v("integer", integer, "instructions", "of those: integer, logic, moves");
+    v("single", single, "instructions", "single and half precision");
+    v("double", half_rate, "instructions", "double precision");
+    v("special", special, "instructions", "approximate functions");
+    v("control", control, "instructions", "branches, calls, exits");
+    v("barriers", barriers, "instructions", "barriers");
+    v("fences", fences, "instructions", "memory fences");
+    v("memory", memory, "instructions", "loads, stores, atomics of any space");
+    v("blocks_started", blocks_started, "blocks", "thread blocks that began");
+    v("blocks_done", blocks_done, "blocks", "thread blocks that ended");
+    v("busy_cycles", busy_cycles, "cycles", "in which at least one instruction issued");
+    v("stall_cycles", stall_cycles, "cycles", "in which warps were resident and none could issue");
+    v("shared_accesses", shared_accesses, "instructions", "shared-memory accesses");
+    v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "added by bank conflicts");
+    v.identity("every instruction has a class", sum(warp_instructions),
+               sum(integer, single, half_rate, special, control, barriers, fences, memory));
+    v.identity("every block that began ended", sum(blocks_started), sum(blocks_done));
+  }
+};
+
+class Sm final : public Unit {
+ public:
+  struct Wiring {
+    LoadStoreUnit::Wiring memory;
+    Link<BlockStart>& starts;
+    Link<BlockDone>& done;
+    const std::vector<InstStream*>& streams;  // by tenant
+  };
+  Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId id,
+     Wiring wiring);
+  void connect(UnitId self) { self_ = self; }
+
+  Cycle tick(Cycle now) override;
+  void commit(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  /// Ends every warp of a tenant where it stands; answers still under way drain. Between cycles only.
+  void abandon(TenantId tenant, Cycle now);
+  /// Whether a warp of the tenant faulted here since the last call.
+  bool take_fault(TenantId& tenant);
+  /// Closes statistics that run over cycles. Between cycles only.
+  void settle(Cycle now);
+  void invalidate_l1() { memory_.invalidate_l1(); }
+
+  SmStats stats;
+  LoadStoreUnit& load_store() { return memory_; }
+
+ private:
+  /// Instructions that compete for the same issue resource.
+  enum Pipe : u8 {
+    kIntegerPipe,
+    kSinglePipe,
+    kDoublePipe,
+    kSpecialPipe,
+    kControlPipe,
+    kSharedPipe,
+    kGlobalPipe,
+    kPipes
+  };
+  struct Block {
+    BlockRef ref{};
+    TenantId tenant{};
+    u32 warps = 0, running = 0, undrained = 0;
+    bool live = false;
+    std::array<u8, 64> slots{};  // of its warps, by index in the block
+  };
+  static constexpr u32 kWheel = 256;
+
+  void start_blocks(Cycle now);
+  void start_block(const BlockStart& start, Cycle now);
+  void wake_sleeping_warps(Cycle now);
+  void accept_memory(Cycle now);
+  void complete(const LoadStoreUnit::Done& done, Cycle now);
+  void issue(Cycle now);
+  void issue_from(u32 scheduler, Cycle now);
+  void issue_warp(u32 slot, u32 scheduler, Cycle now);
+  Cycle issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied);
+  Cycle issue_shared(u64 lanes, Cycle now, u32& occupied);
+  void evaluate(u32 slot, Cycle now);
+  void sleep_until(u32 slot, Cycle at, Cycle now);
+  void after_barrier(const Block& block, u64 released, Cycle now);
+  void retire(u32 slot, Cycle now);
+  void try_drain(u32 slot, Cycle now);
+  void send_done(Cycle now);
+  void count(const DecodedInst& inst, TenantId tenant);
+  void account_cycles(Cycle now, bool issued);
+  Cycle next_wakeup(Cycle now) const;
+  static Pipe pipe_of(const DecodedInst& inst);
+  /// Ready warps that no full queue holds back; a busy pipeline may still.
+  u64 issuable() const;
+
+  Scheduler& scheduler_;
+  UnitId self_{};
+  const SmId id_;
+  const SmConfig& config_;
+  Wiring wiring_;
+  LoadStoreUnit memory_;
+  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
+  std::vector<u64> scheduler_slots_;  // which warp slots each scheduler serves
+  std::array<Warp, 64> warps_;
+  std::array<Scoreboard, 64> scoreboards_;
+  std::array<Block, 64> blocks_;
+  std::array<u64, kPipes> ready_{};                       // warps whose next instruction may issue, by pipe
+  std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
+  std::array<u64, kWheel> asleep_{};                      // warps to look at again, by cycle
+  std::array<u64, kWheel / 64> asleep_slots_{};
+  Cycle woken_until_ = 0;
+  u64 free_slots_ = 0;
+  u32 live_blocks_ = 0;
+  u64 next_age_ = 0;
+  u32 next_dynamic_id_ = 0;
+  std::array<u32, kMaxTenants> seen_launch_{};
+  std::vector<BlockDone> finished_;  // not yet told to the dispatcher
+  std::vector<LoadStoreUnit::Done> completed_;
+  StoreLog stores_;
+  Effect effect_;
+  bool issued_ = false;
+  bool faulted_ = false;
+  TenantId fault_tenant_{};
+  Cycle stalled_since_ = kNever;
+};
+
+}  // namespace terrace

@@ -1,0 +1,27 @@
+// Which of the ready warps issues. One object per scheduler of an SM.
+//
+// Contract: `pick` is called when at least one candidate is ready, at most once per cycle, and the warp it returns is a
+// candidate and issues in that cycle. Decisions may rest on what `pick` and `started` told, on nothing else.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "config/registry.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+class WarpScheduler {
+ public:
+  static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which of the ready warps issues"};
+  struct Context {
+    u32 warps = 64;  // slots are numbered below this
+  };
+  virtual ~WarpScheduler() = default;
+
+  /// A new warp took this slot; `age` grows with each warp that starts on the SM.
+  virtual void started(u32 slot, u64 age) = 0;
+  /// One of the bits of `candidates`, which is not zero.
+  virtual u32 pick(u64 candidates) = 0;
+};
+
+}  // namespace terrace

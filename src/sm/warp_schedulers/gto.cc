@@ -1,0 +1,42 @@
+// Greedy then oldest: the warp that issued last goes on while it can; otherwise the one that has been on the SM
+// longest. Slot: WarpScheduler (sm/warp_scheduler.h). SPDX-License-Identifier: MIT
+#include <array>
+#include <bit>
+
+#include "sm/warp_scheduler.h"
+
+namespace terrace {
+namespace {
+
+class GtoWarpScheduler final : public WarpScheduler {
+ public:
+  struct Params {
+    void describe(Fields&) {}
+  };
+  GtoWarpScheduler(const Context&, Params) {}
+
+  void started(u32 slot, u64 age) override {
+    age_[slot] = age;
+    if (slot == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
+  }
+
+  u32 pick(u64 candidates) override {
+    if (last_ != kNobody && (candidates >> last_ & 1)) return last_;
+    u32 oldest = static_cast<u32>(std::countr_zero(candidates));
+    for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
+      const u32 slot = static_cast<u32>(std::countr_zero(left));
+      if (age_[slot] < age_[oldest]) oldest = slot;
+    }
+    return last_ = oldest;
+  }
+
+ private:
+  std::array<u64, 64> age_{};
+  static constexpr u32 kNobody = 64;
+  u32 last_ = kNobody;
+};
+
+REGISTER_POLICY(WarpScheduler, GtoWarpScheduler, "gto", .summary = "the last one while it can, else the oldest");
+
+}  // namespace
+}  // namespace terrace

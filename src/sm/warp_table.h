@@ -1,0 +1,62 @@
+// The warps that live on an SM, and when the registers of each are ready. A register that a fixed-latency instruction
+// writes is ready in a cycle that is known at issue, so nobody has to clear anything; one that memory writes is pending
+// until the data is back. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/types.h"
+#include "frontend/inst_stream.h"
+
+namespace terrace {
+
+/// Why a warp is not among the ready ones.
+enum class WarpState : u8 {
+  kFree,     // the slot is empty
+  kReady,    // its next instruction may issue
+  kAsleep,   // its operands will be ready in a known cycle
+  kMemory,   // its operands, or the order of memory, wait for an answer
+  kBarrier,  // the others of its block are not there yet
+  kDrained   // it has exited; answers may still be under way
+};
+
+struct Warp {
+  WarpRef ref{};
+  const DecodedInst* next = nullptr;  // peeked
+  WarpState state = WarpState::kFree;
+  TenantId tenant{};
+  u8 block = 0;  // slot of its block on the SM
+  u32 loads_out = 0, stores_out = 0, atomics_out = 0;
+
+  bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0; }
+};
+
+class Scoreboard {
+ public:
+  static constexpr Cycle kPending = kNever;
+
+  void reset() { std::fill(ready_.begin(), ready_.end(), 0); }
+  /// When all registers that an instruction reads or writes are ready; kPending while memory owes one.
+  Cycle ready_at(const DecodedInst& inst) const {
+    Cycle latest = 0;
+    const u32 count = u32{inst.sources} + inst.destinations;
+    for (u32 i = 0; i < count; ++i) {
+      const u16 name = inst.registers[i];
+      if (name < ready_.size()) latest = std::max(latest, ready_[name]);
+    }
+    return latest;
+  }
+  void set(const DecodedInst& inst, Cycle at) {
+    for (u32 i = inst.sources; i < u32{inst.sources} + inst.destinations; ++i) {
+      const u16 name = inst.registers[i];
+      if (name >= ready_.size()) ready_.resize(name + 1, 0);  // grows while a kernel is new, then never
+      ready_[name] = at;
+    }
+  }
+
+ private:
+  std::vector<Cycle> ready_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "tenancy/block_dispatcher.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "engine/check.h"
+
+namespace terrace {
+
+BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
+                                 std::vector<std::vector<u32>> sms_of_tenant)
+    : scheduler_(scheduler),
+      whole_sm_(whole_sm),
+      warp_width_(warp_width),
+      ports_(std::move(sms)),
+      rooms_(ports_.size(), whole_sm),
+      tenants_(sms_of_tenant.size()) {
+  for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
+}
+
+void BlockDispatcher::launch(TenantId id, const LaunchShape& shape, Cycle at) {
+  TenantState& tenant = tenants_[index(id)];
+  SIM_CHECK(!tenant.active, "tenant {} launches {} while {} runs", index(id), shape.kernel, tenant.shape.kernel);
+  const u64 registers = u64{shape.registers_per_thread} * warp_width_ * shape.warps_per_block;
+  tenant.needs = {shape.warps_per_block, 1, registers, shape.shared_bytes_per_block};
+  if (!whole_sm_.fits(tenant.needs)) {
+    input_error(
+        "kernel {} needs {} warps, {} registers and {} bytes of shared memory per block, more than an SM has ({}, {}, "
+        "{}); "
+        "launch smaller blocks or raise sm.warps, sm.registers or sm.shared_bytes",
+        shape.kernel, shape.warps_per_block, registers, shape.shared_bytes_per_block, whole_sm_.warps,
+        whole_sm_.registers, whole_sm_.shared_bytes);
+  }
+  tenant.shape = shape;
+  tenant.next = tenant.back = 0;
+  tenant.total = shape.blocks;
+  tenant.launch = ++launches_;
+  tenant.at = at;
+  tenant.active = true;
+  ++stats.launches[id];
+  scheduler_.wake(self_, at);
+}
+
+void BlockDispatcher::cancel(TenantId id) {
+  TenantState& tenant = tenants_[index(id)];
+  if (!tenant.active) return;
+  tenant.total = tenant.next;
+  if (tenant.back < tenant.total) return;
+  tenant.active = false;
+  finished_.push_back(id);
+}
+
+Cycle BlockDispatcher::tick(Cycle now) {
+  accept_done(now);
+  Cycle next = kNever;
+  for (u32 i = 0; i < tenants_.size(); ++i) {
+    TenantState& tenant = tenants_[i];
+    if (!tenant.active || tenant.next == tenant.total) continue;
+    if (tenant.at > now) {
+      next = std::min(next, tenant.at);
+    } else if (send_blocks(tenant, TenantId(i), now)) {
+      next = now + 1;
+    }
+  }
+  return next;
+}
+
+void BlockDispatcher::accept_done(Cycle now) {
+  for (u32 sm = 0; sm < ports_.size(); ++sm) {
+    while (ports_[sm].done->front(now)) {
+      const TenantId id = ports_[sm].done->pop(now).tenant;
+      TenantState& tenant = tenants_[index(id)];
+      rooms_[sm].give_back(tenant.needs);
+      ++stats.blocks_back[id];
+      if (++tenant.back < tenant.total) continue;
+      tenant.active = false;
+      finished_.push_back(id);
+      scheduler_.stop();
+    }
+  }
+}
+
+/// Whether any block left: then another may in the next cycle. Otherwise one that comes back wakes this unit.
+bool BlockDispatcher::send_blocks(TenantState& tenant, TenantId id, Cycle now) {
+  bool sent = false;
+  for (const u32 sm : tenant.sms) {
+    if (tenant.next == tenant.total) break;
+    if (!rooms_[sm].fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
+    rooms_[sm].take(tenant.needs);
+    event(now, "block {} of tenant {} goes to SM {}", tenant.next, index(id), sm);
+    ports_[sm].starts->push(now, {tenant.next++, tenant.launch, tenant.shape.warps_per_block, id});
+    ++stats.blocks_sent[id];
+    sent = true;
+  }
+  return sent;
+}
+
+void BlockDispatcher::explain(std::ostream& out) const {
+  for (const TenantState& tenant : tenants_) {
+    if (!tenant.active) continue;
+    out << tenant.shape.kernel << ": " << tenant.back << " of " << tenant.total << " blocks have ended, "
+        << tenant.next - tenant.back << " are on SMs\n";
+  }
+}
+
+}  // namespace terrace

@@ -1,0 +1,78 @@
+// Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
+// (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
+// every block it sends comes back. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/fields.h"
+#include "engine/link.h"
+#include "engine/scheduler.h"
+#include "frontend/inst_stream.h"
+#include "stats/stat_fields.h"
+#include "wire/dispatch.h"
+
+namespace terrace {
+
+struct DispatchStats {
+  PerTenant<Counter> launches, blocks_sent, blocks_back, idle_cycles;
+  void describe(StatFields& v) {
+    v("launches", launches, "launches", "kernels launched");
+    v("blocks_sent", blocks_sent, "blocks", "thread blocks sent to SMs");
+    v("blocks_back", blocks_back, "blocks", "thread blocks that ended");
+    v("idle_cycles", idle_cycles, "cycles", "in which a tenant had no kernel running: launch gaps");
+    v.identity("every block sent comes back", sum(blocks_sent), sum(blocks_back));
+  }
+};
+
+class BlockDispatcher final : public Unit {
+ public:
+  struct SmPort {
+    Link<BlockStart>* starts;
+    Link<BlockDone>* done;
+  };
+  BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
+                  std::vector<std::vector<u32>> sms_of_tenant);
+  void connect(UnitId self) { self_ = self; }
+
+  Cycle tick(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  // Between cycles only.
+  /// Starts a launch: its first blocks leave in cycle `at`. One that fits on no SM is an InputError.
+  void launch(TenantId tenant, const LaunchShape& shape, Cycle at);
+  /// No more blocks of this tenant leave; those under way come back.
+  void cancel(TenantId tenant);
+  /// Tenants whose launch has ended since the last call.
+  std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
+  bool busy(TenantId tenant) const { return tenants_[index(tenant)].active; }
+
+  DispatchStats stats;
+
+ private:
+  struct TenantState {
+    LaunchShape shape;
+    SmRoom needs;
+    u64 next = 0, back = 0, total = 0;
+    u32 launch = 0;
+    Cycle at = 0;
+    bool active = false;
+    std::vector<u32> sms;
+  };
+
+  void accept_done(Cycle now);
+  bool send_blocks(TenantState& tenant, TenantId id, Cycle now);
+
+  Scheduler& scheduler_;
+  UnitId self_{};
+  const SmRoom whole_sm_;
+  const u32 warp_width_;
+  std::vector<SmPort> ports_;
+  std::vector<SmRoom> rooms_;
+  std::vector<TenantState> tenants_;
+  std::vector<TenantId> finished_;
+  u32 launches_ = 0;
+};
+
+}  // namespace terrace

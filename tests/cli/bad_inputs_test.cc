@@ -1,0 +1,262 @@
+// Everything a user can get wrong on the command line and in files, each with the exact sentence it earns: nothing
+// crashes, nothing is accepted, nothing is left behind. SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "sm/warp_scheduler.h"
+#include "support/program.h"
+#include "support/scratch.h"
+
+namespace terrace {
+namespace {
+
+struct BadInput {
+  std::string name;                    // of the test
+  std::vector<std::string> arguments;  // run in a folder that holds the files
+  std::string sentence;
+  std::vector<std::pair<std::string, std::string>> files = {};
+};
+
+void PrintTo(const BadInput& input, std::ostream* out) {
+  *out << input.name;
+}
+
+/// As messages list them. Asked for, not written down: a new policy changes no test.
+std::string warp_schedulers() {
+  return fmt::format("{}", fmt::join(Registry<WarpScheduler>::instance().names(), ", "));
+}
+
+const char kResult[] = R"({"schema": "terrace.run/1", "config": {}, "stats": {}})";
+
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+BadInput machine(std::string name, std::string text, std::string sentence) {
+  return {
+      std::move(name), {"explain", "run.seed", "--gpu", "m.toml"}, std::move(sentence), {{"m.toml", std::move(text)}}};
+}
+
+BadInput setting(std::string name, std::string text, std::string sentence) {
+  return {std::move(name), {"explain", "run.seed", "--set", std::move(text)}, std::move(sentence)};
+}
+
+std::vector<BadInput> on_the_command_line() {
+  return {
+      {"NoCommand", {}, "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+      {"MisspeltCommand", {"explian", "run.seed"}, "no command \"explian\"; did you mean \"explain\"?"},
+      {"UnknownCommand", {"frobnicate"}, "no command \"frobnicate\"; see terrace --help"},
+      {"EmptyCommand",
+       {""},
+       "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+      {"UnknownGlobalOption", {"--verison"}, "no option \"--verison\"; see terrace --help"},
+      {"CommandOfLater", {"sweep", "x.toml"}, "sweep: comes with a later version; terrace --help shows what there is"},
+      {"MisspeltOption",
+       {"explain", "run.seed", "--desing", "dws"},
+       "explain: no option --desing; did you mean \"--design\"?"},
+      {"MisspeltOptionWithValue",
+       {"explain", "run.seed", "--gpuu=x"},
+       "explain: no option --gpuu; did you mean \"--gpu\"?"},
+      {"UnknownOption", {"list", "keys", "--frobnicate"}, "list: no option --frobnicate; see terrace list --help"},
+      {"UnknownShortOption", {"list", "keys", "-q"}, "list: no option -q; see terrace list --help"},
+      {"OptionWithoutValue",
+       {"explain", "run.seed", "--gpu"},
+       "explain: --gpu needs a value; see terrace explain --help"},
+      {"OptionWithEmptyValue", {"explain", "run.seed", "--gpu", ""}, "explain: --gpu needs a value, and \"\" is none"},
+      {"OptionTwice",
+       {"explain", "run.seed", "--gpu", "a", "--gpu", "b"},
+       "explain: --gpu is given more than once; see terrace explain --help"},
+      {"FlagWithValue", {"list", "keys", "--markdown=no"}, "list: --markdown takes no value"},
+      {"NothingToList", {"list"}, "list: WHAT is missing; see terrace list --help"},
+      {"TwoLists", {"list", "keys", "policies"}, "list: \"policies\" is one word too many; see terrace list --help"},
+      {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
+      {"UnknownList",
+       {"list", "xyzzy"},
+       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, scheduler, "
+       "warp_scheduler"},
+      {"ListOfLater",
+       {"list", "claims"},
+       "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys"},
+      {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
+      {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
+      {"UnknownKey",
+       {"explain", "colour"},
+       "explain: colour is not a known key; terrace list keys shows those there are"},
+      {"UnknownMachine",
+       {"explain", "run.seed", "--gpu", "voodoo"},
+       "no machine named \"voodoo\"; terrace list gpus shows those there are"},
+      {"UnknownDesign",
+       {"explain", "run.seed", "--design", "voodoo"},
+       "no design named \"voodoo\"; terrace list designs shows those there are"},
+      {"DiffOfOne", {"diff", "a.json"}, "diff: B.json is missing; see terrace diff --help"},
+      {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is one word too many; see terrace diff --help"},
+  };
+}
+
+std::vector<BadInput> in_exec() {
+  return {
+      {"ExecNothing", {"exec"}, "exec: PROGRAM is missing; see terrace exec --help"},
+      {"ExecUnknown",
+       {"exec", "gusp"},
+       "no workload named \"gusp\"; available: atax, bfs, bicg, blk, cp, gesummv, gups, mm, mvt; did you mean "
+       "\"gups\"?"},
+      {"ExecAmbiguous",
+       {"exec", "gups", "--size", "paper"},
+       "the papers ran different inputs under the name gups; add variant=..., one of mask, dws"},
+      {"ExecUnknownSize",
+       {"exec", "mm", "--size", "tiney"},
+       "no size named \"tiney\"; available: mini, tiny, small, paper; did you mean \"tiny\"?"},
+      {"ExecMisspeltParameter",
+       {"exec", "bfs", "--param", "vertexes=3"},
+       "--param: bfs.vertexes is not a known key; did you mean \"vertices\"?"},
+      {"ExecSlice",
+       {"exec", "mm", "--slice", "1.5"},
+       "--slice: mm.slice must be a decimal from 0.000001 to 1.0 with at most six digits after the point, not 1.5"},
+      {"ExecSeed", {"exec", "mm", "--seed", "abc"}, "--seed: mm.seed must be a whole number, not \"abc\""},
+      {"ExecBareCode",
+       {"exec", "kernel.cu"},
+       "kernel.cu: device code alone does not say what to launch; describe it in a TOML file (docs/add_a_workload.md)"},
+  };
+}
+
+std::vector<BadInput> in_assignments() {
+  return {
+      setting("SetWithoutValue", "run.seed", "--set: \"run.seed\" is not of the form key=value"),
+      setting("SetWithoutKey", "=3", "--set: \"=3\" is not of the form key=value"),
+      setting("SetMisspelt", "run.sede=3", "--set: run.sede is not a known key; did you mean \"seed\"?"),
+      setting("SetOfWrongType", "run.seed=many", "--set: run.seed must be a whole number, not \"many\""),
+      setting("SetNegative", "run.seed=-3", "--set: run.seed must be a whole number, not \"-3\""),
+      setting("SetTooLarge", "run.seed=9223372036854775808",
+              "--set: run.seed must be a whole number, not 9223372036854775808"),
+      setting("SetBeyondAllNumbers", "run.seed=99999999999999999999999",
+              "--set: run.seed must be a whole number, not \"99999999999999999999999\""),
+      setting("SetNoBool", "run.relaunch=1", "--set: run.relaunch must be true or false, not 1"),
+      setting("SetGroup", "run=3", "--set: run is a group of keys; set one of its keys"),
+      setting("SetSlot", "sm.warp_scheduler=lrr", "--set: sm.warp_scheduler is a group of keys; set its key \"use\""),
+      setting("SetUnknownPolicy", "sm.warp_scheduler.use=gtoo",
+              "--set: sm.warp_scheduler.use: no warp scheduler named \"gtoo\"; available: " + warp_schedulers() +
+                  "; did you mean \"gto\"?"),
+      setting(
+          "SetParameterOfUnknownPolicy", "sm.warp_scheduler.oldest.age=3",
+          "--set: sm.warp_scheduler.oldest.age: no warp scheduler named \"oldest\"; available: " + warp_schedulers()),
+      setting("SetNonsenseUntil", "run.until=tomorrow",
+              "--set: run.until = \"tomorrow\" is none of \"completed\", \"cycles:N\" and \"instructions:N\""),
+      {"SetTwice",
+       {"explain", "run.seed", "--set", "run.seed=1", "--set", "run.seed=2"},
+       "--set: run.seed is given twice, as 1 and as 2; give it once"},
+  };
+}
+
+std::vector<BadInput> in_files() {
+  return {
+      {"MissingFile", {"explain", "run.seed", "--gpu", "m.toml"}, "m.toml: cannot be read: No such file or directory"},
+      {"FolderAsFile", {"explain", "run.seed", "--gpu", "./"}, "./: cannot be read: Is a directory"},
+      machine("FileWithUnknownKey", "[run]\nsede = 3\n",
+              "m.toml:2: run.sede is not a known key; did you mean \"seed\"?"),
+      machine("FileWithUnknownGroup", "\n[runn]\nseed = 3\n",
+              "m.toml:3: runn.seed is not a known key; did you mean \"run.seed\"?"),
+      machine("FileWithEmptyUnknownGroup", "[rnu]\n", "m.toml:1: rnu is not a known key; did you mean \"run\"?"),
+      machine("FileWithWrongType", "[run]\nseed = \"3\"\n", "m.toml:2: run.seed must be a whole number, not \"3\""),
+      machine("FileWithNegative", "run.seed = -1\n", "m.toml:1: run.seed must be a whole number, not -1"),
+      machine("FileWithDecimal", "run.seed = 1.5\n", "m.toml:1: run.seed must be a whole number, not 1.5"),
+      machine("FileWithList", "run.seed = [1]\n", "m.toml:1: run.seed must be a whole number, not a list"),
+      machine("FileWithTableForValue", "[run.seed]\nx = 1\n",
+              "m.toml:2: run.seed.x is not a known key; did you mean \"run.seed\"?"),
+      machine("FileWithTablesInAList", "[[run]]\nseed = 1\n", "m.toml:1: run is a group of keys; set one of its keys"),
+      machine("FileWithDate", "run.until = 2021-02-27\n",
+              "m.toml:1: dates and times have no use here; write text in quotes"),
+      machine("FileWithUnknownPolicy", "[sm.warp_scheduler]\nuse = \"ltr\"\n",
+              "m.toml:2: sm.warp_scheduler.use: no warp scheduler named \"ltr\"; available: " + warp_schedulers() +
+                  "; did you mean \"lrr\"?"),
+      machine("FileWithPolicyThatIsNoText", "sm.warp_scheduler.use = 1\n",
+              "m.toml:1: sm.warp_scheduler.use must be the name of a warp scheduler, not 1"),
+      machine("FileWithNonsenseUntil", "[run]\n\nuntil = \"cycles:\"\n",
+              "m.toml:3: run.until = \"cycles:\" is none of \"completed\", \"cycles:N\" and \"instructions:N\""),
+      machine("FileThatIsNoToml", "run seed\n",
+              "m.toml:1: not valid TOML: Error while parsing key-value pair: expected '=', saw 's'"),
+      machine("FileThatEndsInAString", "run.until = \"comp\n",
+              "m.toml:1: not valid TOML: Error while parsing string: unescaped control characters other than TAB "
+              "(U+0009) are explicitly prohibited"),
+      machine("FileWithAKeyTwice", "[run]\nseed = 1\nseed = 2\n",
+              "m.toml:3: not valid TOML: Error while parsing key-value pair: cannot redefine existing integer 'seed'"),
+      machine("FileThatIsNotText", std::string("\xff\xfe\x00\x01", 4),
+              "m.toml:1: not valid TOML: Encountered invalid utf-8 sequence"),
+      machine("FileWithEndlessKey", "a" + repeated(".a", 100'000) + " = 1\n",
+              "m.toml:1: has more than 1000 dots in one key or value"),
+      machine("FileWithDeepKey", "a" + repeated(".a", 900) + " = 1\n", "m.toml:1: tables are nested too deep"),
+      machine("FileWithDeepList", "a = " + repeated("[", 100'000),
+              "m.toml:1: not valid TOML: Error while parsing value: exceeded maximum nested value depth of 256 "
+              "(TOML_MAX_NESTED_VALUES)"),
+      machine("FileWithEmptyKey", "\n\"\".run.seed = 3\n", "m.toml:2: a key is empty; give it a name"),
+      machine("FileWithControlCharacters", "[run]\n\"seed\\u0000\\u001b\" = 3\n",
+              "m.toml:2: run.seed?? is not a known key; did you mean \"seed\"?"),
+      {"DesignsThatCollide",
+       {"explain", "run.seed", "--design", "a.toml", "--design", "b.toml"},
+       "b.toml:2: sm.warp_scheduler.use = \"lrr\" collides with a.toml:1, which sets it to \"gto\"; leave out one of "
+       "the "
+       "two designs",
+       {{"a.toml", "sm.warp_scheduler.use = \"gto\"\n"}, {"b.toml", "[sm.warp_scheduler]\nuse = \"lrr\"\n"}}},
+      {"ResultWithoutConfig",
+       {"explain", "run.seed", "--gpu", "r.json"},
+       "r.json: has no \"config\"; give a machine's .toml or a result of terrace run",
+       {{"r.json", "{}"}}},
+      {"ResultWhoseConfigIsNoTable",
+       {"explain", "run.seed", "--gpu", "r.json"},
+       "r.json: has no \"config\"; give a machine's .toml or a result of terrace run",
+       {{"r.json", R"({"config": 3})"}}},
+      {"ResultThatIsNoJson",
+       {"explain", "run.seed", "--gpu", "r.json"},
+       "r.json:2: not valid JSON: syntax error while parsing object key - unexpected ','; expected string literal",
+       {{"r.json", "{\n,"}}},
+      {"ResultWithUnknownKey",
+       {"explain", "run.seed", "--gpu", "r.json"},
+       "r.json: run.sede is not a known key; did you mean \"seed\"?",
+       {{"r.json", R"({"config": {"run": {"sede": 1}}})"}}},
+      {"DiffOfMissingFile", {"diff", "a.json", "b.json"}, "a.json: cannot be read: No such file or directory"},
+      {"DiffOfNoResult",
+       {"diff", "a.json", "b.json"},
+       "b.json: is not a result of terrace run: it has no schema and stats",
+       {{"a.json", kResult}, {"b.json", "[]"}}},
+      {"DiffOfAnotherSchema",
+       {"diff", "a.json", "b.json"},
+       "b.json: has schema \"terrace.run/9\", and this version reads \"terrace.run/1\"",
+       {{"a.json", kResult}, {"b.json", R"({"schema": "terrace.run/9", "stats": {}})"}}},
+      {"DiffOfDeepNesting",
+       {"diff", "a.json", "a.json"},
+       "a.json: not valid here: nested deeper than 256 levels",
+       {{"a.json", std::string(100'000, '[')}}},
+  };
+}
+
+std::vector<BadInput> all_bad_inputs() {
+  std::vector<BadInput> all = on_the_command_line();
+  for (auto* more : {in_exec, in_assignments, in_files})
+    for (BadInput& input : more()) all.push_back(std::move(input));
+  return all;
+}
+
+class BadInputs : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputs, EarnOneSentenceAndExitCodeTwoAndLeaveNothing) {
+  const Scratch scratch;
+  for (const auto& [name, text] : GetParam().files) scratch.write(name, text);
+  const Outcome outcome = run_terrace(GetParam().arguments, scratch.path().string());
+  EXPECT_EQ(outcome.err, "terrace: " + GetParam().sentence + "\n");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(scratch.files(), GetParam().files.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, BadInputs, ::testing::ValuesIn(all_bad_inputs()),
+                         [](const auto& input) { return input.param.name; });
+
+TEST(BadInputTable, HasAtLeastFortyEntries) {
+  EXPECT_GE(all_bad_inputs().size(), 40u);
+}
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,155 @@
+// An instruction stream that follows a script: every warp runs the same operations, some times over, with addresses
+// from a function. It stands in for a program wherever a test must know exactly which instructions run.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "engine/check.h"
+#include "frontend/inst_stream.h"
+
+namespace terrace {
+
+/// Which warp of which block, in which round of the script.
+struct ScriptPlace {
+  u64 block;
+  u32 warp;
+  u32 round;
+};
+
+struct ScriptOp {
+  DecodedInst inst;
+  std::function<u64(const ScriptPlace&, u32 lane)> address = {};
+};
+
+inline DecodedInst plain_inst(InstClass cls, std::vector<u16> reads, std::vector<u16> writes) {
+  DecodedInst inst;
+  inst.cls = cls;
+  inst.sources = static_cast<u8>(reads.size());
+  inst.destinations = static_cast<u8>(writes.size());
+  std::copy(reads.begin(), reads.end(), inst.registers.begin());
+  std::copy(writes.begin(), writes.end(), inst.registers.begin() + inst.sources);
+  return inst;
+}
+
+inline DecodedInst memory_inst(MemoryAction action, MemorySpace space, u8 bytes, std::vector<u16> reads,
+                               std::vector<u16> writes) {
+  DecodedInst inst = plain_inst(InstClass::kMemory, std::move(reads), std::move(writes));
+  inst.action = action;
+  inst.space = space;
+  inst.lane_bytes = bytes;
+  return inst;
+}
+
+class ScriptedStream final : public InstStream {
+ public:
+  ScriptedStream(std::vector<ScriptOp> script, u32 rounds, u32 width = 32)
+      : script_(std::move(script)), rounds_(rounds), width_(width) {
+    exit_.cls = InstClass::kControl;
+  }
+
+  LaunchShape begin_launch(const Launch& launch) override {
+    warps_per_block_ = static_cast<u32>((launch.block.count() + width_ - 1) / width_);
+    return {launch.kernel, launch.blocks(), static_cast<u32>(launch.block.count()), warps_per_block_, 16, 0, 64};
+  }
+  BlockRef begin_block(u64 block, SmId) override {
+    blocks_.push_back({block, 0, std::vector<State>(warps_per_block_)});
+    return BlockRef(blocks_.size() - 1);
+  }
+  WarpRef warp(BlockRef block, u32 number) const override { return WarpRef(u32(block) * 64 + number); }
+  WarpStatus status(WarpRef) const override { return WarpStatus::kRunning; }
+  void end_block(BlockRef) override { ++ended; }
+  BlockImage save(BlockRef) const override { return {}; }
+  BlockRef restore(const BlockImage&, SmId) override { return {}; }
+  std::string whereabouts(WarpRef) const override { return "in a script"; }
+
+  const DecodedInst& peek(WarpRef warp) const override {
+    const State& state = blocks_[index(warp) / 64].warps[index(warp) % 64];
+    return state.round == rounds_ ? exit_ : script_[state.op].inst;
+  }
+  void execute(WarpRef warp, Cycle, StoreLog&, Effect& effect) override {
+    Block& block = blocks_[index(warp) / 64];
+    const u32 number = index(warp) % 64;
+    State& state = block.warps[number];
+    effect.active = width_ == 64 ? ~u64{0} : (u64{1} << width_) - 1;
+    effect.status = WarpStatus::kRunning;
+    effect.action = MemoryAction::kNone;
+    effect.released_warps = effect.shared_lanes = 0;
+    effect.words = 1;
+    effect.atomic = kNoAtomic;
+    effect.atomic_lanes = effect.active;
+    if (state.round == rounds_) return void(effect.status = WarpStatus::kDone);
+    const ScriptOp& op = script_[state.op];
+    effect.action = op.inst.action;
+    effect.space = op.inst.space;
+    effect.bytes = op.inst.lane_bytes;
+    if (op.address) {
+      for (u32 lane = 0; lane < width_; ++lane)
+        effect.address[lane] = op.address({block.number, number, state.round}, lane);
+    }
+    if (effect.action == MemoryAction::kAtomic || effect.action == MemoryAction::kReduction)
+      effect.atomic = AtomicRef{0};
+    if (++state.op == script_.size()) {
+      state.op = 0;
+      ++state.round;
+    }
+    if (op.inst.cls == InstClass::kBarrier) arrive(block, effect);
+  }
+  void perform_atomic(AtomicRef, u64 lanes) override { atomic_lanes += static_cast<u64>(std::popcount(lanes)); }
+  const Fault& fault() const override { return fault_; }
+
+  u64 ended = 0, atomic_lanes = 0;
+  bool never_completes_barriers = false;
+
+ private:
+  struct State {
+    u32 op = 0, round = 0;
+  };
+  struct Block {
+    u64 number;
+    u32 arrived;
+    std::vector<State> warps;
+  };
+  void arrive(Block& block, Effect& effect) {
+    effect.status = WarpStatus::kAtBarrier;
+    if (++block.arrived < block.warps.size() || never_completes_barriers) return;
+    block.arrived = 0;
+    effect.released_warps = block.warps.size() == 64 ? ~u64{0} : (u64{1} << block.warps.size()) - 1;
+  }
+
+  std::vector<ScriptOp> script_;
+  u32 rounds_;
+  u32 width_;
+  u32 warps_per_block_ = 1;
+  DecodedInst exit_;
+  std::vector<Block> blocks_;
+  Fault fault_;
+};
+
+/// The host side of a script: one launch of so many blocks of so many warps, over one buffer.
+class ScriptProgram final : public Program {
+ public:
+  ScriptProgram(u32 blocks, u32 threads, u64 buffer_bytes = 1 << 20, u32 launches = 1)
+      : blocks_(blocks), threads_(threads), bytes_(buffer_bytes), launches_(launches) {}
+  void allocate(GuestMemory& memory) override { memory.allocate("buffer", bytes_); }
+  void initialise(GuestMemory&) override { left_ = launches_; }
+  std::optional<Launch> next(GuestMemory&) override {
+    if (left_ == 0) return std::nullopt;
+    --left_;
+    Launch launch;
+    launch.kernel = "script";
+    launch.grid = {blocks_, 1, 1};
+    launch.block = {threads_, 1, 1};
+    return launch;
+  }
+  CheckResult check(const GuestMemory&) const override { return {true, ""}; }
+
+ private:
+  u32 blocks_, threads_;
+  u64 bytes_;
+  u32 launches_, left_ = 0;
+};
+
+}  // namespace terrace

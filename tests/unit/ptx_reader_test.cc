@@ -1,0 +1,228 @@
+// The reader: what compilers print is understood, what cannot be executed is refused with file, line and remedy, and
+// damaged text gives a sentence. SPDX-License-Identifier: MIT
+#include "unit/ptx_harness.h"
+
+namespace terrace::ptx {
+namespace {
+
+/// What the machine says to a kernel whose body starts at line 11.
+std::string refusal_of(const std::string& body) {
+  return refusal([&] { Harness harness(kernel_text({"u64 out"}, body)); });
+}
+std::string parse_refusal(const std::string& text) {
+  return refusal([&] { parse_module("test.ptx", text); });
+}
+
+constexpr const char* kSample = R"(
+.version 7.8
+.target sm_70, debug
+.address_size 64
+	// .globl	f
+.file 1 "a.cu"
+.visible .const .align 4 .b8 coef[8] = {0, 0, 128, 63, 0, 0, 0, 64};
+.visible .global .align 4 .u32 table[2][2] = {{1, 2}, {-3, 0x4}};
+.global .align 8 .u64 pointers[2] = {generic(table), generic(table)+4};
+.global .f32 numbers[3] = {0f3F800000, 1.5, -2};
+.extern .shared .align 4 .b8 dyn[];
+.weak .func (.param .b32 r) f(.param .b32 a, .param .align 8 .b8 s[16]);
+.visible .entry k(.param .u64 .ptr .global .align 4 out, .param .align 8 .b8 s[16])
+.maxntid 256, 1, 1
+.minnctapersm 2
+.pragma "nounroll";
+{
+	.local .align 8 .b8 depot[16];
+	.reg .pred %p<3>; .reg .b32 %r<10>, %single; .reg .b64 %rd<10>; .reg .f32 %f<3>;
+	.shared .align 4 .u32 cell;
+	.loc 1 3 5
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	{ // callseq
+		.reg .b32 %r<2>;
+		.param .b32 p0;
+		mov.b32 %r1, 7;
+		st.param.b32 [p0+0], %r1;
+		.param .align 8 .b8 p1[16];
+		st.param.v2.b64 [p1], {%rd1, %rd1};
+		.param .b32 q;
+		call.uni (q), f, (p0, p1);
+		ld.param.b32 %single, [q];
+	}
+	setp.ge.u32 %p1|%p2, %r1, 4;
+	@!%p1 bra $L__end;
+	st.global.u32 [%rd1+4], %single;
+$L__end:
+	ret;
+}
+.weak .func (.param .b32 r) f(.param .b32 a, .param .align 8 .b8 s[16])
+{
+	.reg .b32 %r<3>;
+	ld.param.b32 %r1, [a];
+	add.s32 %r2, %r1, 1;
+	st.param.b32 [r], %r2;
+	ret;
+}
+.section .debug_str { .b8 1, 2, 3 }
+)";
+
+TEST(PtxReader, AModuleWithEveryConstructIsRead) {
+  const Module module = parse_module("test.ptx", kSample);
+  ASSERT_EQ(module.functions.size(), 2u);
+  const Function& kernel = module.functions[module.function_index.at("k")];
+  EXPECT_TRUE(kernel.entry);
+  EXPECT_EQ(kernel.max_threads, 256u);
+  EXPECT_EQ(kernel.params.size(), 2u);
+  EXPECT_EQ(kernel.local_bytes, 16u);
+  EXPECT_TRUE(module.functions[module.function_index.at("f")].defined);
+  const Variable& table = module.variables[module.variable_index.at("table")];
+  EXPECT_EQ(table.bytes, 16u);
+  EXPECT_EQ(
+      std::bit_cast<i32>(std::array<u8, 4>{table.initial[8], table.initial[9], table.initial[10], table.initial[11]}),
+      -3);
+  EXPECT_EQ(module.variables[module.variable_index.at("pointers")].relocations[1].addend, 4);
+}
+
+TEST(PtxReader, TextTruncatedAnywhereGivesASentenceAndNeverACrash) {
+  const std::string whole = kSample;
+  u32 refused = 0;
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const std::string sentence = refusal([&] {
+      GuestMemory memory(PageSize::k4K);
+      Machine machine(parse_module("test.ptx", whole.substr(0, length)), memory);
+    });
+    refused += !sentence.empty();
+    if (!sentence.empty()) {
+      EXPECT_EQ(sentence.substr(0, 9), "test.ptx:") << sentence;
+    }
+  }
+  EXPECT_GT(refused, whole.size() / 2);
+}
+
+TEST(PtxReader, ADamagedByteGivesASentenceAndNeverACrash) {
+  for (const char damage : {'\x01', '}', '{', ';', '.', '"', '9', '%', '[', '('}) {
+    for (std::size_t at = 0; at < std::string_view(kSample).size(); at += 3) {
+      std::string text = kSample;
+      text[at] = damage;
+      refusal([&] {
+        GuestMemory memory(PageSize::k4K);
+        Machine machine(parse_module("test.ptx", text), memory);
+      });
+    }
+  }
+}
+
+TEST(PtxReader, AnEmptyFileIsRefused) {
+  EXPECT_EQ(parse_refusal(""), "test.ptx:1: the file is empty; give the text form that nvcc -ptx or clang -S prints");
+}
+
+TEST(PtxReader, ABinaryIsRefused) {
+  EXPECT_EQ(parse_refusal("\x7f"
+                          "ELF"),
+            "test.ptx:1: unexpected character 0x7f; this does not look like PTX text");
+}
+
+TEST(PtxReader, ThirtyTwoBitAddressesAreRefused) {
+  EXPECT_EQ(parse_refusal(".version 7.8\n.target sm_70\n.address_size 32\n"),
+            "test.ptx:3: .address_size 32 is not supported; compile for 64-bit addresses");
+}
+
+TEST(PtxReader, AnUnclosedFunctionIsRefused) {
+  EXPECT_EQ(parse_refusal(module_text(".visible .entry k() {\nret;\n")),
+            "test.ptx:6: function k has no closing brace; the file seems truncated");
+}
+
+TEST(PtxReader, AFunctionDefinedTwiceIsRefused) {
+  EXPECT_EQ(parse_refusal(module_text(".entry k() { ret; }\n.entry k() { ret; }\n")),
+            "test.ptx:5: function k is defined twice, first at line 4");
+}
+
+TEST(PtxReader, AnInitialiserLongerThanItsVariableIsRefused) {
+  EXPECT_EQ(parse_refusal(module_text(".global .u32 a[1] = {1, 2};\n")),
+            "test.ptx:4: variable a has 4 bytes but its initialiser has 8");
+}
+
+TEST(PtxReader, AnUnknownInstructionIsRefusedByName) {
+  EXPECT_EQ(
+      refusal_of("frobnicate.u32 %r1, %r2;"),
+      "test.ptx:11: frobnicate.u32: the instruction is not known; compile for sm_70 to sm_90, without inline PTX of "
+      "newer kinds");
+}
+
+TEST(PtxReader, ATextureFetchIsRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex, {%r1}];"),
+            "test.ptx:11: tex.1d.v4.f32.s32: textures are not supported; read plain global memory instead");
+}
+
+TEST(PtxReader, AsynchronousCopiesAreRefusedWithARemedy) {
+  EXPECT_EQ(
+      refusal_of("cp.async.wait_all;"),
+      "test.ptx:11: cp.async.wait_all: asynchronous copies are not supported; use ld.global and st.shared instead");
+}
+
+TEST(PtxReader, TensorInstructionsAreRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];"),
+            "test.ptx:11: ldmatrix.sync.aligned.m8n8.x1.shared.b16: tensor instructions are not supported; load with "
+            "ld.shared instead");
+}
+
+TEST(PtxReader, VideoInstructionsAreRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("vabsdiff4.u32.u32.u32 %r1, %r2, %r3, %r4;"),
+            "test.ptx:11: vabsdiff4.u32.u32.u32: video instructions are not supported; use plain integer instructions "
+            "instead");
+}
+
+TEST(PtxReader, AModifierNobodyUnderstandsIsRefused) {
+  EXPECT_EQ(refusal_of("add.frob.s32 %r1, %r2, %r3;"),
+            "test.ptx:11: add.frob.s32: modifier .frob is not supported here");
+}
+
+TEST(PtxReader, ARegisterOfTheWrongWidthIsRefused) {
+  EXPECT_EQ(refusal_of("add.s32 %r1, %rd2, %r3;"),
+            "test.ptx:11: add.s32: register %rd2 of type .b64 does not fit an operand of type .s32");
+}
+
+TEST(PtxReader, AnUndefinedLabelIsRefused) {
+  EXPECT_EQ(refusal_of("bra NOWHERE;"), "test.ptx:11: bra: label NOWHERE is not defined in function k");
+}
+
+TEST(PtxReader, AnUndeclaredVariableIsRefused) {
+  EXPECT_EQ(refusal_of("ld.global.u32 %r1, [nothing];"),
+            "test.ptx:11: ld.global.u32: variable nothing is not declared");
+}
+
+TEST(PtxReader, AnUndeclaredRegisterIsTakenForASpecialOneAndRefused) {
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %nonsense;"), "test.ptx:11: mov.u32: special register %nonsense is not supported");
+}
+
+TEST(PtxReader, ACallOfAFunctionWithoutBodyIsRefused) {
+  EXPECT_EQ(
+      refusal([] { Harness harness(module_text(".extern .func f();\n.visible .entry k() {\ncall f;\nret;\n}\n")); }),
+      "test.ptx:4: function f is called but not defined; link the module that defines it");
+}
+
+TEST(PtxReader, ACallThroughAPointerIsRefused) {
+  EXPECT_EQ(refusal_of("call (%r1), %rd1, (%r2);"),
+            "test.ptx:11: call: calls through a pointer are not supported; call the function by its name");
+}
+
+TEST(PtxReader, WideRegistersAreRefused) {
+  EXPECT_EQ(
+      refusal_of(".reg .b128 %q;"),
+      "test.ptx:11: registers of type .b128 are not supported; compile for an older architecture (sm_90 or below)");
+}
+
+TEST(PtxReader, DeepNestingIsRefusedAndDoesNotOverflowTheStack) {
+  EXPECT_EQ(refusal_of(std::string(100'000, '{')), "test.ptx:11: blocks are nested deeper than 256");
+}
+
+TEST(PtxReader, ALaunchWithTheWrongArgumentsIsRefused) {
+  Harness harness(kernel_text({"u64 out"}, "ret;"));
+  EXPECT_EQ(refusal([&] { harness.run(1, 32); }), "kernel k takes 1 arguments, 0 are given");
+  EXPECT_EQ(refusal([&] { harness.run(1, 32, u32{1}); }),
+            "argument 0 of kernel k has 4 bytes, its parameter out has 8; check its type");
+  Launch other = harness.launch({1}, {32});
+  other.kernel = "other";
+  EXPECT_EQ(refusal([&] { harness.run(other); }), "test.ptx has no kernel \"other\"; it has k");
+}
+
+}  // namespace
+}  // namespace terrace::ptx

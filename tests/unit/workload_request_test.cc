@@ -1,0 +1,148 @@
+// How a user asks for a workload, and what a wrong request is told. SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/check.h"
+#include "frontend/user_program.h"
+#include "frontend/workload.h"
+
+namespace terrace {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const std::string& text, InputSize size = InputSize::kTiny) {
+  try {
+    make_workload(parse_workload(text, size));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(WorkloadRequest, ReadsNameSizeVariantAndOverrides) {
+  const auto request = parse_workload("gups:size=small,variant=mask,updates=5", InputSize::kTiny);
+  EXPECT_EQ(request.name, "gups");
+  EXPECT_EQ(request.size, InputSize::kSmall);
+  EXPECT_EQ(request.variant, "mask");
+  ASSERT_EQ(request.overrides.size(), 1u);
+  EXPECT_EQ(request.overrides[0].path, "updates");
+}
+
+TEST(WorkloadRequest, AnUnknownNameIsAnsweredWithTheNearestOne) {
+  EXPECT_THAT(refusal("gusp"), HasSubstr("no workload named \"gusp\""));
+  EXPECT_THAT(refusal("gusp"), HasSubstr("did you mean \"gups\"?"));
+}
+
+TEST(WorkloadRequest, AnUnknownParameterIsAnsweredWithTheNearestOne) {
+  EXPECT_THAT(refusal("bfs:vertexes=10"), HasSubstr("bfs.vertexes is not a known key; did you mean \"vertices\"?"));
+}
+
+TEST(WorkloadRequest, AValueOutOfRangeIsToldTheRange) {
+  EXPECT_THAT(refusal("gups:threads=2000"), HasSubstr("gups.threads must be a whole number from 1 to 1024, not 2000"));
+}
+
+TEST(WorkloadRequest, AParameterGivenTwiceIsRefused) {
+  EXPECT_THAT(refusal("gups:updates=1,updates=2"), HasSubstr("twice"));
+}
+
+TEST(WorkloadRequest, AnUnknownSizeOrVariantIsToldTheChoices) {
+  EXPECT_THAT(refusal("gups:size=huge"), HasSubstr("mini, tiny, small, paper"));
+  EXPECT_THAT(refusal("gups:variant=vc"), HasSubstr("gups has no variant \"vc\"; available: mask, dws"));
+}
+
+TEST(WorkloadRequest, ThePapersInputIsRefusedWhereTheNameAloneIsAmbiguous) {
+  EXPECT_THAT(refusal("gups", InputSize::kPaper), HasSubstr("add variant=..., one of mask, dws"));
+  EXPECT_THAT(refusal("bfs", InputSize::kPaper), HasSubstr("one of mask, vc"));
+  EXPECT_THAT(refusal("gesummv", InputSize::kPaper), HasSubstr("one of simt, cd"));
+  EXPECT_EQ(refusal("gups:variant=dws", InputSize::kPaper), "(accepted)");
+  EXPECT_EQ(refusal("mm", InputSize::kPaper), "(accepted)");
+}
+
+TEST(WorkloadRequest, DimensionsThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(refusal("atax:columns=4096"), HasSubstr("ld (1024) must not be less than columns (4096)"));
+}
+
+TEST(WorkloadRequest, TheSeedAndTheSliceOfTheRequestComeBeforeOverrides) {
+  auto request = parse_workload("mm:seed=9", InputSize::kMini);
+  request.seed = 4;
+  request.slice = Fraction{500'000};
+  const auto params = resolve_params(request);
+  EXPECT_EQ(params->seed, 9u);
+  EXPECT_EQ(params->slice, Fraction{500'000});
+}
+
+TEST(WorkloadRequest, ASliceRoundsUpToWholeBlocks) {
+  EXPECT_EQ(sliced_launch("k", {10}, {32}, Fraction{100'000}).blocks(), 1u);
+  EXPECT_EQ(sliced_launch("k", {10}, {32}, Fraction{100'001}).blocks(), 2u);
+  EXPECT_EQ(sliced_launch("k", {3, 5}, {32}, Fraction{Fraction::kOne}).blocks(), 15u);
+}
+
+/// Every workload at every size that its name alone fixes.
+struct Choice {
+  const Workload* workload;
+  InputSize size;
+  std::string variant;
+};
+std::vector<Choice> all_choices() {
+  std::vector<Choice> all;
+  for (const Workload* workload : all_workloads()) {
+    for (u32 size = 0; size < kInputSizes.size(); ++size) {
+      for (const std::string_view variant : workload->info().variants)
+        all.push_back({workload, static_cast<InputSize>(size), std::string(variant)});
+    }
+  }
+  return all;
+}
+
+TEST(Workload, TheSixAndTheOthersOfDensemvAreThere) {
+  std::vector<std::string_view> names;
+  for (const Workload* workload : all_workloads()) names.push_back(workload->info().name);
+  EXPECT_THAT(names, testing::IsSupersetOf({"atax", "bfs", "bicg", "blk", "cp", "gesummv", "gups", "mm", "mvt"}));
+}
+
+TEST(Workload, EachSaysWhatListingsShow) {
+  for (const Workload* workload : all_workloads()) {
+    const WorkloadInfo& info = workload->info();
+    EXPECT_FALSE(info.purpose.empty() || info.origin.empty() || info.papers.empty()) << info.name;
+    EXPECT_FALSE(info.variants.empty()) << info.name;
+    EXPECT_FALSE(read_workload_module(info.module).ptx.empty()) << info.name;
+  }
+}
+
+TEST(Workload, TheFootprintThatIsListedIsTheOneThatIsAllocated) {
+  for (const Choice& choice : all_choices()) {
+    const auto params = choice.workload->preset(choice.size, choice.variant);
+    GuestMemory memory(PageSize::k4K);
+    choice.workload->make(*params)->allocate(memory);
+    EXPECT_EQ(memory.footprint_bytes(), choice.workload->footprint_bytes(*params))
+        << choice.workload->info().name << " " << kInputSizes[static_cast<u32>(choice.size)] << " " << choice.variant;
+  }
+}
+
+TEST(Workload, FootprintsOfThePapersInputsAreThoseOfTheSpecification) {
+  const auto mebibytes = [](const std::string& text, InputSize size) {
+    const auto request = parse_workload(text, size);
+    return static_cast<double>(find_workload(request.name).footprint_bytes(*resolve_params(request))) / (1 << 20);
+  };
+  const auto within_5_percent = [](double want) {
+    return testing::AllOf(testing::Ge(0.95 * want), testing::Le(1.05 * want));
+  };
+  EXPECT_THAT(mebibytes("gups:variant=mask", InputSize::kPaper), within_5_percent(4.5));
+  EXPECT_THAT(mebibytes("gups:variant=dws", InputSize::kPaper), within_5_percent(16));
+  EXPECT_THAT(mebibytes("blk", InputSize::kPaper), within_5_percent(38));
+  EXPECT_THAT(mebibytes("mm", InputSize::kPaper), within_5_percent(12));
+  EXPECT_THAT(mebibytes("mvt", InputSize::kPaper), within_5_percent(128));
+  EXPECT_THAT(mebibytes("atax", InputSize::kPaper), within_5_percent(64));
+  EXPECT_THAT(mebibytes("atax", InputSize::kTiny), within_5_percent(16));
+  EXPECT_THAT(mebibytes("bicg", InputSize::kPaper), within_5_percent(128));
+  EXPECT_THAT(mebibytes("gesummv:variant=simt", InputSize::kPaper), within_5_percent(128));
+  EXPECT_THAT(mebibytes("gesummv", InputSize::kTiny), within_5_percent(32));
+  EXPECT_THAT(mebibytes("bfs:variant=vc", InputSize::kPaper), within_5_percent(37));
+  EXPECT_THAT(mebibytes("bfs:variant=mask", InputSize::kPaper), within_5_percent(2.3));
+  EXPECT_THAT(mebibytes("bfs:vertices=65536,degree=6", InputSize::kSmall), within_5_percent(2.4));
+  EXPECT_THAT(mebibytes("cp", InputSize::kPaper), within_5_percent(4));
+}
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,128 @@
+// The device side of CUDA as far as the workloads need it, for clang without a CUDA toolkit; nvcc brings its own.
+// A kernel that includes this compiles unchanged with both:
+//   clang-19 -x cuda --cuda-device-only --cuda-path=/nonexistent -nocudainc -nocudalib ... (see cmake/workloads.cmake)
+//   nvcc -arch=sm_75 -ptx -O2 -I workloads/include NAME.cu
+// The fast_ functions are one approximate PTX instruction each (two for exp and log), with both compilers: the precise
+// ones of a toolkit expand differently from release to release, and without one they do not exist.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#ifdef __clang__
+#define TERRACE_DEVICE_CLANG 1
+#endif
+
+using u8 = unsigned char;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+#ifdef TERRACE_DEVICE_CLANG
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+
+namespace terrace_device {
+
+// threadIdx.x and its kin are special registers that are read where they are named: properties, as -fms-extensions
+// allows them, cost no storage.
+#define TERRACE_DEVICE_DIMENSION(type, builtin)     \
+  struct type {                                     \
+    __declspec(property(get = read_x)) u32 x;       \
+    __declspec(property(get = read_y)) u32 y;       \
+    __declspec(property(get = read_z)) u32 z;       \
+    __device__ __forceinline__ u32 read_x() const { \
+      return __nvvm_read_ptx_sreg_##builtin##_x();  \
+    }                                               \
+    __device__ __forceinline__ u32 read_y() const { \
+      return __nvvm_read_ptx_sreg_##builtin##_y();  \
+    }                                               \
+    __device__ __forceinline__ u32 read_z() const { \
+      return __nvvm_read_ptx_sreg_##builtin##_z();  \
+    }                                               \
+  }
+TERRACE_DEVICE_DIMENSION(ThreadIndex, tid);
+TERRACE_DEVICE_DIMENSION(BlockIndex, ctaid);
+TERRACE_DEVICE_DIMENSION(BlockDimension, ntid);
+TERRACE_DEVICE_DIMENSION(GridDimension, nctaid);
+#undef TERRACE_DEVICE_DIMENSION
+
+}  // namespace terrace_device
+
+extern const __device__ terrace_device::ThreadIndex threadIdx;
+extern const __device__ terrace_device::BlockIndex blockIdx;
+extern const __device__ terrace_device::BlockDimension blockDim;
+extern const __device__ terrace_device::GridDimension gridDim;
+
+struct __attribute__((aligned(8))) float2 {
+  float x, y;
+};
+struct __attribute__((aligned(16))) float4 {
+  float x, y, z, w;
+};
+struct __attribute__((aligned(8))) int2 {
+  int x, y;
+};
+
+// The _gen_ builtins take generic pointers; the compiler finds out that they are global.
+__device__ __forceinline__ u32 atomicXor(u32* at, u32 value) {
+  return __nvvm_atom_xor_gen_i(reinterpret_cast<int*>(at), static_cast<int>(value));
+}
+__device__ __forceinline__ u64 atomicXor(u64* at, u64 value) {
+  return __nvvm_atom_xor_gen_ll(reinterpret_cast<long long*>(at), static_cast<long long>(value));
+}
+
+#define TERRACE_DEVICE_APPROX(name, builtin, opcode) \
+  __device__ __forceinline__ float name(float x) {   \
+    return builtin(x);                               \
+  }
+
+#else
+
+#define TERRACE_DEVICE_APPROX(name, builtin, opcode) \
+  __device__ __forceinline__ float name(float x) {   \
+    float result;                                    \
+    asm(opcode " %0, %1;" : "=f"(result) : "f"(x));  \
+    return result;                                   \
+  }
+
+#endif
+
+TERRACE_DEVICE_APPROX(fast_exp2, __nvvm_ex2_approx_f, "ex2.approx.f32")
+TERRACE_DEVICE_APPROX(fast_log2, __nvvm_lg2_approx_f, "lg2.approx.f32")
+TERRACE_DEVICE_APPROX(fast_sin, __nvvm_sin_approx_f, "sin.approx.f32")
+TERRACE_DEVICE_APPROX(fast_cos, __nvvm_cos_approx_f, "cos.approx.f32")
+TERRACE_DEVICE_APPROX(fast_rsqrt, __nvvm_rsqrt_approx_f, "rsqrt.approx.f32")
+TERRACE_DEVICE_APPROX(fast_sqrt, __nvvm_sqrt_approx_f, "sqrt.approx.f32")
+#undef TERRACE_DEVICE_APPROX
+
+__device__ __forceinline__ float fast_divide(float x, float y) {
+#ifdef TERRACE_DEVICE_CLANG
+  return __nvvm_div_approx_f(x, y);
+#else
+  return __fdividef(x, y);
+#endif
+}
+
+__device__ __forceinline__ float fast_exp(float x) {
+  return fast_exp2(x * 1.44269504f);  // log2(e)
+}
+
+__device__ __forceinline__ float fast_log(float x) {
+  return fast_log2(x) * 0.69314718f;  // ln(2)
+}
+
+__device__ __forceinline__ float absolute(float x) {
+#ifdef TERRACE_DEVICE_CLANG
+  return __builtin_fabsf(x);
+#else
+  return fabsf(x);
+#endif
+}
+
+/// The thread's number in a grid of one dimension.
+__device__ __forceinline__ u32 global_thread() {
+  return blockIdx.x * blockDim.x + threadIdx.x;
+}
