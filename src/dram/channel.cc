@@ -39,10 +39,12 @@ void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
 }
 
 Cycle Channel::tick(Cycle now) {
-  progress_ = false;
   deliver(now);
   accept(now);
-  if (stats.waiting > 0) advance(clock_.local(now), now);
+  if (stats.waiting > 0 && now >= look_at_) {
+    advance(clock_.local(now), now);
+    look_at_ = cursor_ == kNever ? kNever : clock_.core(cursor_);
+  }
   return next_wake(now);
 }
 
@@ -54,7 +56,7 @@ void Channel::on_epoch(Cycle now) {
   scheduler_->on_epoch(now);
   stale_ = all_banks_;
   retry_refused();
-  if (stats.waiting > 0) cursor_ = std::min(cursor_, first_cycle(now));
+  if (stats.waiting > 0) look_now(now);
 }
 
 void Channel::deliver(Cycle now) {
@@ -73,7 +75,7 @@ void Channel::deliver(Cycle now) {
       --stats.reads_in_flight;
       if (returning_-- == config_.return_entries) {  // reads had stopped for want of a place
         column_at_ = 0;
-        cursor_ = std::min(cursor_, first_cycle(now));
+        look_now(now);
       }
     }
     if (!source.returns.empty() && source.returns.front().at > now)
@@ -83,23 +85,24 @@ void Channel::deliver(Cycle now) {
 
 void Channel::accept(Cycle now) {
   more_requests_ = false;
+  bool accepted = false;
   const u32 count = static_cast<u32>(sources_.size());
   u32 at = next_source_;
   for (u32 i = 0; i < count; ++i) {
     Source& source = sources_[at];
     const u32 after = at + 1 == count ? 0 : at + 1;
-    if (source.requests->front(now) != nullptr) {
-      if (!source.refused) {
-        if (offer(at, now))
-          next_source_ = after;
-        else
-          source.refused = true;
+    if (!source.refused && source.requests->front(now) != nullptr) {
+      if (offer(at, now)) {
+        accepted = true;
+        next_source_ = after;
+        more_requests_ |= source.requests->front(now) != nullptr;
+      } else {
+        source.refused = true;
       }
-      more_requests_ |= source.requests->front(now) != nullptr;
     }
     at = after;
   }
-  if (progress_) {
+  if (accepted) {
     stale_ |= scheduler_->changed_banks();
     turn();
   }
@@ -108,8 +111,7 @@ void Channel::accept(Cycle now) {
 bool Channel::offer(u32 from, Cycle now) {
   Source& source = sources_[from];
   const DramRequest& request = *source.requests->front(now);
-  const u64 first = first_cycle(now);
-  if (stats.waiting == 0 && first > 0) advance(first - 1, now);  // refreshes while nobody asked
+  if (stats.waiting == 0 && now > 0) advance(first_cycle(now) - 1, now);  // refreshes while nobody asked
   if (!source.looked_up) {
     const DramPlace place = map_.place(request.line);
     SIM_DCHECK(place.channel == index_, "a line of channel {} arrives at channel {}", place.channel, index_);
@@ -131,16 +133,17 @@ bool Channel::offer(u32 from, Cycle now) {
   ++waiting_[request.write];
   ++stats.waiting;
   stats.reads_in_flight += !request.write;
-  cursor_ = std::min(cursor_, first);
+  look_now(now);
   source.requests->pop(now);
   source.looked_up = false;
-  retry_refused();
   return true;
 }
 
 void Channel::retry_refused() {
-  progress_ = true;
-  for (Source& source : sources_) source.refused = false;
+  for (Source& source : sources_) {
+    more_requests_ |= source.refused;
+    source.refused = false;
+  }
 }
 
 void Channel::turn() {
@@ -156,10 +159,9 @@ void Channel::turn() {
 }
 
 Cycle Channel::next_wake(Cycle now) const {
-  if (progress_ && more_requests_) return now + 1;
-  // Replies that are held wait for a link, and the link wakes the channel; refused requests wait for progress.
-  const Cycle command = stats.waiting > 0 && cursor_ != kNever ? clock_.core(cursor_) : kNever;
-  return std::min(command, next_return_);
+  if (more_requests_) return now + 1;
+  // Replies that are held wait for a link, and the link wakes the channel; refused requests wait for a take.
+  return std::min(stats.waiting > 0 ? look_at_ : kNever, next_return_);
 }
 
 void Channel::explain(std::ostream& out) const {

@@ -126,6 +126,11 @@ class Channel final : public Unit {
   bool offer(u32 source, Cycle now);
   void turn();
   void retry_refused();
+  /// Something may be possible in this cycle that was not before.
+  void look_now(Cycle now) {
+    cursor_ = std::min(cursor_, first_cycle(now));
+    look_at_ = now;
+  }
   Cycle next_wake(Cycle now) const;
 
   /// The command cycles of core cycle `now` are first_cycle(now) to clock_.local(now); there may be none.
@@ -161,12 +166,11 @@ class Channel final : public Unit {
   u32 returning_ = 0;
   Cycle next_return_ = kNever;  // the first that comes later than now
   bool returns_held_ = false;   // some wait for a reply link
-  bool more_requests_ = false;  // some have arrived and were not accepted in this tick
+  bool more_requests_ = false;  // some have arrived that can be offered in the next cycle
   bool writing_ = false;
-  bool progress_ =
-      false;  // something was accepted or served in this tick: what was refused may be accepted in the next
 
-  u64 cursor_ = 0;  // the first command cycle that is not decided yet, and can be of interest
+  Cycle look_at_ = 0;  // the core cycle in which cursor_ begins
+  u64 cursor_ = 0;     // the first command cycle that is not decided yet, and can be of interest
   u64 column_at_ = kNever, activate_at_ = kNever, precharge_at_ = kNever;
   u64 bus_at_ = 0;  // no line fits on the bus before
   u32 passed_ = 0;  // lines that went before the oldest one whose bank was ready

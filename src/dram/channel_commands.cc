@@ -28,20 +28,28 @@ void Channel::advance(u64 until, Cycle now) {
 
 u64 Channel::decide(u64 cycle, Cycle now) {
   bool row_bus = device_.row_command_free(cycle), column_bus = true;
-  if (cycle >= refresh_at_ && refresh(cycle, row_bus)) row_bus = column_bus = false;
   const bool separate = config_.command_buses == 2;
-  const Best activate = cycle >= activate_at_ ? best_activate(cycle) : Best{};
-  const Best precharge = cycle >= precharge_at_ ? best_precharge(cycle) : Best{};
-  const Best column = cycle >= column_at_ && (column_bus || separate) ? best_column(cycle) : Best{};
-  const Best row = std::min(activate, precharge);
-  const bool row_goes = row_bus && row.found() && (separate || !column.found() || row.urgency() < column.urgency());
-  const bool column_goes = column.found() && (separate || !row_goes);
-  // Whoever could go but does not is looked at again in the next cycle.
-  if (activate.found() && !(row_goes && row == activate)) activate_at_ = cycle + 1;
-  if (precharge.found() && !(row_goes && row == precharge)) precharge_at_ = cycle + 1;
-  if (column.found() && !column_goes) column_at_ = cycle + 1;
-  if (row_goes) row == activate ? issue_activate(row.bank, cycle) : issue_precharge(row.bank, cycle);
-  if (column_goes) issue_column(column, cycle, now);
+  if (cycle >= refresh_at_ && refresh(cycle, row_bus)) {
+    row_bus = false;
+    column_bus = separate;
+  }
+  Best column = cycle >= column_at_ && column_bus ? best_column(cycle) : Best{};
+  // On one bus a row command goes first only if it is more urgent.
+  if (row_bus && (separate || column.urgency() > 0)) {
+    const Best activate = cycle >= activate_at_ ? best_activate(cycle) : Best{};
+    const Best precharge = cycle >= precharge_at_ ? best_precharge(cycle) : Best{};
+    const Best row = std::min(activate, precharge);
+    const bool goes = row.found() && (separate || row.urgency() < column.urgency());
+    // Whoever could go but does not is looked at again in the next cycle.
+    if (activate.found() && !(goes && row == activate)) activate_at_ = cycle + 1;
+    if (precharge.found() && !(goes && row == precharge)) precharge_at_ = cycle + 1;
+    if (goes) row == activate ? issue_activate(row.bank, cycle) : issue_precharge(row.bank, cycle);
+    if (goes && !separate && column.found()) {
+      column_at_ = cycle + 1;
+      column = {};
+    }
+  }
+  if (column.found()) issue_column(column, cycle, now);
   if (stale_ != 0) choose_anew();
   return std::max(cycle + 1, std::min({column_at_, activate_at_, precharge_at_, refresh_at_}));
 }
@@ -88,7 +96,6 @@ bool Channel::refresh(u64 cycle, bool bus_free) {
       blocked_ &= ~banks;
       refresh_at_ = std::min(refresh_at_, own.due);
     }
-    fresh_ &= ~banks;
     conflicted_ &= ~banks;
     stale_ |= banks;
   }
@@ -191,7 +198,6 @@ void Channel::issue_precharge(u32 bank, u64 cycle) {
   log(DramCommand::Kind::kPrecharge, bank, cycle, 0);
   ++stats.precharges;
   conflicted_ |= bit(bank);
-  fresh_ &= ~bit(bank);
   classify(bank);
 }
 

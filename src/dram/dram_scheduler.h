@@ -1,8 +1,8 @@
 // The slot `dram.scheduler`: which waiting request does a bank serve next? A scheduler owns what waits in a channel;
 // the channel owns the banks, the buses and the times between commands, and decides when to read and when to write.
 //
-//   offer   once per arriving request, and again when something changed after it was refused. Refusing holds up the
-//           source it came from until then: that is how queues are bounded.
+//   offer   once per arriving request, and after a refusal again whenever something was taken or an epoch ended.
+//           Refusing holds up the source it came from until then: that is how queues are bounded.
 //   next    when a bank's choice may have changed: the bank served its last choice, a refresh closed its row, the
 //           channel turned between reads and writes, or the scheduler itself marked the bank as changed. The channel
 //           precharges and activates towards the choice, which stays in the scheduler and may still change.
