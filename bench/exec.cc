@@ -1,5 +1,6 @@
 // How fast the PTX machine executes, without timing: an FMA loop, coalesced streaming, and random updates of a large
-// table with all lanes apart. One thread; items are warp instructions. SPDX-License-Identifier: MIT
+// table with all lanes apart. One thread; items are warp instructions.
+// SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 
 #include "bench/kernels.h"

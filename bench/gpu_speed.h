@@ -1,4 +1,5 @@
-// Runs one of the kernels of bench/kernels.h on a whole GPU. SPDX-License-Identifier: MIT
+// Runs one of the kernels of bench/kernels.h on a whole GPU.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "bench/kernels.h"

@@ -72,3 +72,11 @@ terrace_script_test(setup unit ${script_tests}/setup_test.sh ${PROJECT_SOURCE_DI
 terrace_script_test(checks unit ${script_tests}/checks_test.sh ${PROJECT_SOURCE_DIR})
 terrace_script_test(docs_links unit ${PROJECT_SOURCE_DIR}/scripts/check_docs)
 terrace_script_test(docs_commands cli ${PROJECT_SOURCE_DIR}/scripts/check_docs $<TARGET_FILE:terrace>)
+
+# What takes long: only ./check --all runs it.
+add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --gtest_filter=GpuLawsMatrix.*)
+set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
+foreach(workload atax bfs bicg blk cp gesummv gups mm mvt)
+  add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
+  set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)
+endforeach()

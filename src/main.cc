@@ -1,4 +1,5 @@
-// The command line. SPDX-License-Identifier: MIT
+// The command line.
+// SPDX-License-Identifier: MIT
 #include <signal.h>
 
 #include "cli/commands.h"

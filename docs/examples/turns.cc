@@ -1,5 +1,6 @@
 // Turns: a warp keeps issuing for a fixed number of instructions, then the next ready one has its turn.
-// Slot: WarpScheduler (sm/warp_scheduler.h). Overlay: configs/designs/turns.toml. SPDX-License-Identifier: MIT
+// Slot: WarpScheduler (sm/warp_scheduler.h). Overlay: configs/designs/turns.toml.
+// SPDX-License-Identifier: MIT
 #include <bit>
 
 #include "sm/warp_scheduler.h"

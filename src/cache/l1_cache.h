@@ -1,5 +1,6 @@
 // An SM's data cache: write-through without allocation, lines fetched whole, misses to one line merged. A member of the
-// SM, not a unit: a hit crosses no link. SPDX-License-Identifier: MIT
+// SM, not a unit: a hit crosses no link.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "cache/config.h"

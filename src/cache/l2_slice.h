@@ -1,6 +1,7 @@
 // One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
 // performed here. Requests come from the SMs through the crossbar, what misses goes to the slice's memory channel. A
-// store that does not cover its line fetches the rest; one that does needs no fetch. SPDX-License-Identifier: MIT
+// store that does not cover its line fetches the rest; one that does needs no fetch.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// The only file that includes CLI11. SPDX-License-Identifier: MIT
+// The only file that includes CLI11.
+// SPDX-License-Identifier: MIT
 #include "cli/command_line.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// What the user typed, as a struct. SPDX-License-Identifier: MIT
+// What the user typed, as a struct.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

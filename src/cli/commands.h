@@ -1,4 +1,5 @@
-// The sub-commands. SPDX-License-Identifier: MIT
+// The sub-commands.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// `terrace exec`. SPDX-License-Identifier: MIT
+// `terrace exec`.
+// SPDX-License-Identifier: MIT
 #include "experiment/exec.h"
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What there is: `terrace list` for people, and the pages of docs/reference. SPDX-License-Identifier: MIT
+// What there is: `terrace list` for people, and the pages of docs/reference.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +13,7 @@
 #include "config/registry.h"
 #include "engine/check.h"
 #include "experiment/workload_list.h"
+#include "gpu/gpu.h"
 #include "text/output.h"
 #include "text/suggest.h"
 #include "text/table.h"
@@ -80,12 +82,31 @@ std::string policies(bool markdown) {
   return (markdown ? generated("Policies", "policies") : "") + text;
 }
 
+/// Of a GPU with one of everything: "*" stands for the number of an SM, a slice or a channel.
+std::string stats(bool markdown) {
+  GpuConfig config;
+  config.sm.count = config.l2.slices = config.dram.channels = 1;
+  config.l2.bytes = 128 * 1024;
+  Gpu gpu(config, {TenantSetup{}});
+  TextTable table{{"statistic", "unit", "per tenant", "meaning"}, {}};
+  const std::string quote = markdown ? "`" : "";
+  for (const Stat& stat : gpu.stats().stats()) {
+    std::string name = stat.name;
+    for (std::size_t at; (at = name.find(".0.")) != std::string::npos;) name.replace(at + 1, 1, "*");
+    const char* shape = stat.shape == StatShape::kPerTenant   ? "yes"
+                        : stat.shape == StatShape::kHistogram ? "histogram"
+                                                              : "";
+    table.rows.push_back({quote + name + quote, stat.unit, shape, stat.doc});
+  }
+  return (markdown ? generated("Statistics", "stats") : "") + as_text(table, markdown);
+}
+
 struct Listing {
   std::string_view name;
   std::string (*text)(bool markdown);  // null: comes later
 };
 constexpr Listing kListings[] = {{"gpus", gpus},         {"designs", designs}, {"workloads", workloads_text},
-                                 {"policies", policies}, {"keys", keys},       {"stats", nullptr},
+                                 {"policies", policies}, {"keys", keys},       {"stats", stats},
                                  {"claims", nullptr}};
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Where machines, designs and workloads are found: beside the sources when the program runs from a build folder,
-// PREFIX/share/terrace when it was installed. SPDX-License-Identifier: MIT
+// PREFIX/share/terrace when it was installed.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

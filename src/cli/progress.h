@@ -1,6 +1,7 @@
 // How far a long command has come. On a terminal one line is rewritten, at most ten times a second; elsewhere a plain
 // line now and then: not before ten seconds have passed since the last, and then only when another tenth is done or a
-// minute has gone by, so that logs stay short. SPDX-License-Identifier: MIT
+// minute has gone by, so that logs stay short.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// terrace run. SPDX-License-Identifier: MIT
+// terrace run.
+// SPDX-License-Identifier: MIT
 #include "experiment/run.h"
 
 #include <optional>

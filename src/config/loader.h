@@ -1,7 +1,8 @@
 // From files and flags to one configuration. The layers apply in this order, the later ones winning: the defaults in
 // the structs, the machine's file, design overlays, the experiment's file, and options of the command line (--set and
 // its kin). Two overlays that set one key differently are refused. Each value remembers every layer that set it. Tables
-// are never merged: each layer is read in place into the typed structs. SPDX-License-Identifier: MIT
+// are never merged: each layer is read in place into the typed structs.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <map>

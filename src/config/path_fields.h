@@ -1,4 +1,5 @@
-// A visitor that knows where it is: `path(name)` is the full key of a field. SPDX-License-Identifier: MIT
+// A visitor that knows where it is: `path(name)` is the full key of a field.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A channel's links and queues; its commands are in channel_commands.cc. SPDX-License-Identifier: MIT
+// A channel's links and queues; its commands are in channel_commands.cc.
+// SPDX-License-Identifier: MIT
 #include "dram/channel.h"
 
 #include <fmt/ostream.h>

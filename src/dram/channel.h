@@ -5,7 +5,8 @@
 // One command per command clock (row and column each, where the standard has two buses). The channel reads until
 // write_high writes wait or no read does, and writes until write_low are left. Reads do not look into waiting writes.
 // A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
-// are accepted, or the two wait for each other. SPDX-License-Identifier: MIT
+// are accepted, or the two wait for each other.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// The keys under `dram`. SPDX-License-Identifier: MIT
+// The keys under `dram`.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -11,7 +11,8 @@
 //           scheduler change its mind: it must not depend on time alone, so that the channel can sleep.
 //
 // Among the choices of all banks that can go ahead in a cycle, the channel takes the smallest urgency, then column
-// before row commands, then the oldest. SPDX-License-Identifier: MIT
+// before row commands, then the oldest.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
-// What a memory channel counts. SPDX-License-Identifier: MIT
+// What a memory channel counts.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "stats/stat_fields.h"

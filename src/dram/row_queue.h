@@ -1,5 +1,6 @@
 // Requests that wait, found in constant time by bank (the oldest) and by row (the oldest that hits it): what FR-FCFS
-// and its relatives are made of. A scheduler with several queues has several of these. SPDX-License-Identifier: MIT
+// and its relatives are made of. A scheduler with several queues has several of these.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>

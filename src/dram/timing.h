@@ -1,7 +1,8 @@
 // The times that a DRAM keeps between commands, in cycles of its command clock, and the standards they come from. A
 // value of 0 in a configuration stands for the standard's own; at another clock than the standard's reference, what is
 // physics (rows, cells) scales with the clock and is rounded up, what is counted in clocks (bursts, the bus) stays.
-// docs/dram.md has the table with its sources. SPDX-License-Identifier: MIT
+// docs/dram.md has the table with its sources.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>

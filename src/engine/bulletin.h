@@ -1,5 +1,6 @@
 // A value that one unit publishes and any number read: slow-changing facts that policies need from afar. What is
-// published in a cycle is seen from the next cycle on. SPDX-License-Identifier: MIT
+// published in a cycle is seen from the next cycle on.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "engine/types.h"

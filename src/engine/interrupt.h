@@ -1,5 +1,6 @@
 // Ctrl-C. The first one only raises a flag, which long work looks at between cycles and between launches; a second one
-// ends the process at once. Either way no half-written file stays behind. SPDX-License-Identifier: MIT
+// ends the process at once. Either way no half-written file stays behind.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // A wire between two units: one producer, one consumer, a latency of at least one cycle. What is pushed in cycle t can
 // be seen in t + latency; a place that the consumer frees in cycle t can be used in t + 1. So neither direction carries
-// anything within a cycle, and no result depends on which of the two ticks first. SPDX-License-Identifier: MIT
+// anything within a cycle, and no result depends on which of the two ticks first.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "engine/check.h"

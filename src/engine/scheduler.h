@@ -1,5 +1,6 @@
 // Decides who ticks when: a wheel of 4,096 slots, each a bitset of units, with far wake-ups in a small heap. Only the
-// scheduler moves time, and it jumps over cycles in which nobody is due. SPDX-License-Identifier: MIT
+// scheduler moves time, and it jumps over cycles in which nobody is due.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <queue>

@@ -1,6 +1,7 @@
 // A set-associative store: TLBs, caches, walk caches and tables are all one of these with different contents. Looking
 // is separate from touching, so that an access that is refused and tried again does not disturb recency; the way mask
-// is the hook for partitioning. SPDX-License-Identifier: MIT
+// is the hook for partitioning.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>

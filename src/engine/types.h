@@ -1,5 +1,6 @@
 // Time, identity and addresses: the strong types every unit speaks. They cost nothing and never convert into one
-// another. SPDX-License-Identifier: MIT
+// another.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <compare>

@@ -1,5 +1,6 @@
 // One simulation from its configuration to its result: makes the tenants' programs, builds the GPU, runs it, and says
-// what happened. SPDX-License-Identifier: MIT
+// what happened.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// What `terrace list workloads` shows: purpose, origin, footprints, parameters. SPDX-License-Identifier: MIT
+// What `terrace list workloads` shows: purpose, origin, footprints, parameters.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Device code as text: PTX from a file, or from a .cu file that clang compiles on the spot with the flags of the
-// workloads. SPDX-License-Identifier: MIT
+// workloads.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

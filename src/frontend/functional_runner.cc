@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "engine/interrupt.h"
 
 namespace terrace {
 
@@ -42,6 +43,7 @@ void FunctionalRunner::run(const Launch& launch) {
   while (next < shape.blocks || !residents.empty()) {
     while (next < shape.blocks && residents.size() < config_.resident_blocks)
       residents.push_back({stream_.begin_block(next++), 0});
+    check_interrupt();
     bool progress = false;
     for (Resident& resident : residents) progress |= turn(resident, shape.warps_per_block);
     if (!progress) explain_barriers(residents, shape.warps_per_block);

@@ -1,6 +1,7 @@
 // Runs a program without timing: block after block, the warps of resident blocks in turn, one instruction each. Stores
 // take effect after each instruction and atomics at once. What it counts are facts of the program, the same on every
-// machine: instructions by class, lines and pages touched per access. SPDX-License-Identifier: MIT
+// machine: instructions by class, lines and pages touched per access.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The host side of a tenant's program: it allocates and fills buffers, launches kernels one after the other, reads
-// results between them, and checks the outcome. Host work takes no simulated time. SPDX-License-Identifier: MIT
+// results between them, and checks the outcome. Host work takes no simulated time.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstring>

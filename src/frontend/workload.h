@@ -5,7 +5,8 @@
 //   ProgramInstance bfs = make_workload(request);
 //
 // An input is chosen in layers: the size gives a preset, the variant says whose program of that name, overrides have
-// the last word. SPDX-License-Identifier: MIT
+// the last word.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The GPU: the only place that sees every unit and draws every link. It also does what happens between cycles: host
-// work, launches, relaunches, faults, limits. SPDX-License-Identifier: MIT
+// work, launches, relaunches, faults, limits.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // Where data lies when translation costs nothing: every tenant's memory is one contiguous stretch of its own. Lines are
 // spread over channels as the memory's address map says, and over the slices of a channel by a fold of the line's
-// number. SPDX-License-Identifier: MIT
+// number.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>

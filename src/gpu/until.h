@@ -1,4 +1,5 @@
-// When a run ends. SPDX-License-Identifier: MIT
+// When a run ends.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <optional>

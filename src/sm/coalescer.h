@@ -1,5 +1,6 @@
 // Merges the lanes of one memory instruction into the distinct lines they touch, in the order of the first lane of
-// each. SPDX-License-Identifier: MIT
+// each.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // The load-store unit of an SM: memory instructions wait here in order, one line access leaves per port and cycle,
 // through the L1 or past it. A head that cannot go blocks those behind it. Stores do not block their warp; atomics are
-// performed at the L2. SPDX-License-Identifier: MIT
+// performed at the L2.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <iosfwd>

@@ -1,7 +1,8 @@
 // A streaming multiprocessor: resident warps, schedulers that issue from those that are ready, fixed-latency pipelines,
 // a load-store unit with an L1. Instructions come from the tenants' streams and are executed when they issue; their
 // timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. A
-// tenant is a property of a warp, not of the SM. SPDX-License-Identifier: MIT
+// tenant is a property of a warp, not of the SM.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

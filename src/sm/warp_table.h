@@ -1,6 +1,7 @@
 // The warps that live on an SM, and when the registers of each are ready. A register that a fixed-latency instruction
 // writes is ready in a cycle that is known at issue, so nobody has to clear anything; one that memory writes is pending
-// until the data is back. SPDX-License-Identifier: MIT
+// until the data is back.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Which statistics of two results differ, and by how much. SPDX-License-Identifier: MIT
+// Which statistics of two results differ, and by how much.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
-// every block it sends comes back. SPDX-License-Identifier: MIT
+// every block it sends comes back.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// JSON text to a Tree. The only file that includes nlohmann-json. SPDX-License-Identifier: MIT
+// JSON text to a Tree. The only file that includes nlohmann-json.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
-// What a user may have meant by a name that does not exist. SPDX-License-Identifier: MIT
+// What a user may have meant by a name that does not exist.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>

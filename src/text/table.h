@@ -1,4 +1,5 @@
-// Rows and columns, for people and for Markdown. SPDX-License-Identifier: MIT
+// Rows and columns, for people and for Markdown.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // What travels between units: one cache line of memory per request in flight. Data accesses are born at a load-store
-// unit and freed there; walk accesses are born and freed at the MMU. SPDX-License-Identifier: MIT
+// unit and freed there; walk accesses are born and freed at the MMU.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "engine/pool.h"

@@ -1,5 +1,6 @@
 // Everything a user can get wrong on the command line and in files, each with the exact sentence it earns: nothing
-// crashes, nothing is accepted, nothing is left behind. SPDX-License-Identifier: MIT
+// crashes, nothing is accepted, nothing is left behind.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -76,11 +77,11 @@ std::vector<BadInput> on_the_command_line() {
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, scheduler, "
-       "warp_scheduler"},
+       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, stats, "
+       "scheduler, warp_scheduler"},
       {"ListOfLater",
        {"list", "claims"},
-       "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys"},
+       "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys, stats"},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
       {"UnknownKey",

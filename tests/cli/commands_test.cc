@@ -1,4 +1,5 @@
-// What works, as a user meets it. SPDX-License-Identifier: MIT
+// What works, as a user meets it.
+// SPDX-License-Identifier: MIT
 #include "cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +84,7 @@ TEST(Output, AFullDiskIsToldInOneSentence) {
 }
 
 TEST(Reference, PagesAreCurrent) {
-  for (const char* page : {"keys", "policies"}) {
+  for (const char* page : {"keys", "policies", "stats"}) {
     const std::string path = source_folder() + "/docs/reference/" + page + ".md";
     EXPECT_EQ(read_file(path), said({"list", page, "--markdown"})) << "run scripts/update_reference";
   }

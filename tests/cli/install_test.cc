@@ -1,4 +1,5 @@
-// An installed Terrace finds its files wherever it is started. SPDX-License-Identifier: MIT
+// An installed Terrace finds its files wherever it is started.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <cstdlib>

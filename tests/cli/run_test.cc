@@ -1,4 +1,5 @@
-// terrace run, as a user meets it. SPDX-License-Identifier: MIT
+// terrace run, as a user meets it.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <signal.h>
 

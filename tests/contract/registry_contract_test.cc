@@ -1,4 +1,5 @@
-// What holds for every slot and every policy, by being registered. SPDX-License-Identifier: MIT
+// What holds for every slot and every policy, by being registered.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What every warp scheduler owes the SM. SPDX-License-Identifier: MIT
+// What every warp scheduler owes the SM.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,6 +1,7 @@
 // The laws of time for a memory channel: what it does depends neither on sleeping, nor on the order of ticks, nor on
 // how often somebody looks, on any clock ratio, with queues of one or two entries and with sources that are slow to
-// take replies. SPDX-License-Identifier: MIT
+// take replies.
+// SPDX-License-Identifier: MIT
 #include "golden/golden.h"
 #include "support/dram_traffic.h"
 

@@ -1,6 +1,7 @@
 // The laws of time: what a run computes depends on its configuration and seed alone. Not on who sleeps, not on the
 // order in which units tick, not on the compiler or the build. Machines with queues of one or two entries are tested
-// too: most mistakes only show when everything pushes back. SPDX-License-Identifier: MIT
+// too: most mistakes only show when everything pushes back.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "engine/check.h"

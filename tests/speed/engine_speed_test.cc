@@ -1,5 +1,6 @@
 // Floors under the engine's speed: the toy machine in five regimes. A floor is what docs/speed.md promises; a quarter
-// of it is asserted, so that a noisy machine does not fail and a disaster does. SPDX-License-Identifier: MIT
+// of it is asserted, so that a noisy machine does not fail and a disaster does.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "laws/toy/toy_machine.h"

@@ -1,4 +1,5 @@
-// How a speed floor is asserted. SPDX-License-Identifier: MIT
+// How a speed floor is asserted.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Random scripts for memory channels, in several mixtures. SPDX-License-Identifier: MIT
+// Random scripts for memory channels, in several mixtures.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "engine/rng.h"

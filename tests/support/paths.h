@@ -1,5 +1,6 @@
 // Where the sources, the build and its program are. Told to one small file, so that every other object is the same in
-// any folder and a fresh clone finds it in the compiler cache. SPDX-License-Identifier: MIT
+// any folder and a fresh clone finds it in the compiler cache.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

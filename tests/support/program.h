@@ -1,4 +1,5 @@
-// Runs the built `terrace` as a user would and keeps what it said. SPDX-License-Identifier: MIT
+// Runs the built `terrace` as a user would and keeps what it said.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

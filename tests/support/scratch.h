@@ -1,4 +1,5 @@
-// A folder that lives as long as a test. SPDX-License-Identifier: MIT
+// A folder that lives as long as a test.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Physical addresses to channels, banks, rows and columns. SPDX-License-Identifier: MIT
+// Physical addresses to channels, banks, rows and columns.
+// SPDX-License-Identifier: MIT
 #include <set>
 
 #include "config/loader.h"

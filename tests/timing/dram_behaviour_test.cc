@@ -1,5 +1,6 @@
 // What a channel takes for a line, and how many lines it moves: closed forms and bandwidth of every standard, refresh,
-// row policies, turns between reading and writing. SPDX-License-Identifier: MIT
+// row policies, turns between reading and writing.
+// SPDX-License-Identifier: MIT
 #include <set>
 
 #include "support/dram_bench.h"

@@ -1,5 +1,6 @@
 // A second opinion: whatever a channel does under random traffic is checked, command by command, against the rules of
-// the standard, written down here once more as distances between pairs of commands. SPDX-License-Identifier: MIT
+// the standard, written down here once more as distances between pairs of commands.
+// SPDX-License-Identifier: MIT
 #include <map>
 
 #include "support/dram_traffic.h"

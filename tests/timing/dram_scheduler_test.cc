@@ -1,4 +1,5 @@
-// The order in which the schedulers of a channel serve what waits. SPDX-License-Identifier: MIT
+// The order in which the schedulers of a channel serve what waits.
+// SPDX-License-Identifier: MIT
 #include "config/assign.h"
 #include "support/dram_bench.h"
 

@@ -1,6 +1,7 @@
 // Each DRAM time, on time: the command it holds back is issued in exactly the cycle that the time allows, neither
 // earlier nor later, and a time that is one cycle longer moves it by exactly one cycle. The devices here have times far
-// apart, so that only one of them binds. SPDX-License-Identifier: MIT
+// apart, so that only one of them binds.
+// SPDX-License-Identifier: MIT
 #include "support/dram_bench.h"
 
 namespace terrace {

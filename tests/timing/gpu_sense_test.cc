@@ -1,5 +1,6 @@
 // Sense: more hardware moves a program the way it should. Compute scales with SMs, streaming with memory bandwidth
-// until something else is full. SPDX-License-Identifier: MIT
+// until something else is full.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "config/loader.h"

@@ -1,6 +1,7 @@
 // Time in closed form: what an instruction, an access or a barrier costs on an idle GPU follows from its configuration,
 // exactly; and what a part can do at most is reached. Costs per round of a script are differences of two runs, so start
-// and end cancel out. SPDX-License-Identifier: MIT
+// and end cancel out.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "gpu/gpu.h"

@@ -1,5 +1,6 @@
 // The approximate instructions against MPFR: largest error over a sample of all floats, held to the bound of the PTX
-// ISA and to the figure that docs/ptx.md states. SPDX-License-Identifier: MIT
+// ISA and to the figure that docs/ptx.md states.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The lists of docs/ptx.md: every opcode string that compilers print is tried on the decoder, with operands of its
-// types. SPDX-License-Identifier: MIT
+// types.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <fstream>

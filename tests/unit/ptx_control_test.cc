@@ -1,5 +1,6 @@
 // Control flow: lanes that part and meet, exits, calls, barriers, warps of any width. Each kernel stores one word per
-// thread; the expected words are computed here, thread by thread. SPDX-License-Identifier: MIT
+// thread; the expected words are computed here, thread by thread.
+// SPDX-License-Identifier: MIT
 #include <functional>
 
 #include "unit/ptx_harness.h"

@@ -1,5 +1,6 @@
 // For tests of the PTX machine: give PTX text, buffers and a launch, run, read back. Instructions can be tried one by
-// one on many operands with `evaluate`. SPDX-License-Identifier: MIT
+// one on many operands with `evaluate`.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <gtest/gtest.h>

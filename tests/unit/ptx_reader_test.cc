@@ -1,5 +1,6 @@
 // The reader: what compilers print is understood, what cannot be executed is refused with file, line and remedy, and
-// damaged text gives a sentence. SPDX-License-Identifier: MIT
+// damaged text gives a sentence.
+// SPDX-License-Identifier: MIT
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {

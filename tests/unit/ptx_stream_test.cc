@@ -1,5 +1,6 @@
 // What an SM may rely on: peek has no effect, stores wait for the commit, atomics for their performance, a block is a
-// value. SPDX-License-Identifier: MIT
+// value.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <functional>
 

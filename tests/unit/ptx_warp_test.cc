@@ -1,5 +1,6 @@
 // Instructions in which lanes see one another, in 32- and 64-wide warps: a 64-wide warp gives the same results, since
-// its halves know nothing of each other. SPDX-License-Identifier: MIT
+// its halves know nothing of each other.
+// SPDX-License-Identifier: MIT
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {

@@ -1,4 +1,5 @@
-// Comparing results with references. SPDX-License-Identifier: MIT
+// Comparing results with references.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <limits>

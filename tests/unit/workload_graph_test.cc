@@ -1,4 +1,5 @@
-// The graph generators: shape, locality and reproducibility of each class. SPDX-License-Identifier: MIT
+// The graph generators: shape, locality and reproducibility of each class.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <algorithm>

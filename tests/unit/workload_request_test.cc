@@ -1,4 +1,5 @@
-// How a user asks for a workload, and what a wrong request is told. SPDX-License-Identifier: MIT
+// How a user asks for a workload, and what a wrong request is told.
+// SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // The workloads on the PTX machine: right results, checks that notice wrong ones, and the access pattern of the
-// specification. SPDX-License-Identifier: MIT
+// specification.
+// SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Programs from a user's TOML file: what they become, and what a wrong file is told. SPDX-License-Identifier: MIT
+// Programs from a user's TOML file: what they become, and what a wrong file is told.
+// SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

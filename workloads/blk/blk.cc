@@ -1,5 +1,6 @@
 // BLK: Black-Scholes option pricing. Streams over five arrays; each warp jumps by the whole grid (240 KB at 480 x 128)
-// per iteration, so that good cache-line locality comes with many TLB misses. SPDX-License-Identifier: MIT
+// per iteration, so that good cache-line locality comes with many TLB misses.
+// SPDX-License-Identifier: MIT
 #include <cmath>
 
 #include "engine/rng.h"

@@ -1,5 +1,6 @@
 // Black-Scholes prices of European calls and puts. A grid-stride loop over five arrays: between two iterations each
-// warp jumps by the whole grid. SPDX-License-Identifier: MIT
+// warp jumps by the whole grid.
+// SPDX-License-Identifier: MIT
 #include "terrace_device.h"
 
 // The polynomial of Abramowitz and Stegun 26.2.17, mirrored for positive arguments.

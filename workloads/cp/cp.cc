@@ -1,5 +1,6 @@
 // CP: direct Coulomb potential on a plane of points. Pure arithmetic: atoms come from constant memory in batches of up
-// to 4,000, one launch each; memory is touched once per launch. SPDX-License-Identifier: MIT
+// to 4,000, one launch each; memory is touched once per launch.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
 

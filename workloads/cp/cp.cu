@@ -1,5 +1,6 @@
 // Direct Coulomb potential on a plane of points: V(x, y) += sum over atoms of q / distance. Atoms sit in constant
-// memory; each thread owns two points, 16 columns apart. SPDX-License-Identifier: MIT
+// memory; each thread owns two points, 16 columns apart.
+// SPDX-License-Identifier: MIT
 #include "terrace_device.h"
 
 // x, y, dz squared, charge. 4,000 atoms of 16 B fill the 64 KB of constant memory.

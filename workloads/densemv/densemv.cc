@@ -1,6 +1,7 @@
 // DENSEMV: the matrix-vector programs MVT, ATAX, BICG and GESUMMV of PolyBench on one set of kernels. Walking along
 // rows with one thread a row puts every lane on a page of its own: the canonical generator of divergent page walks. The
-// inputs are PolyBench's formulas; the seed changes nothing. SPDX-License-Identifier: MIT
+// inputs are PolyBench's formulas; the seed changes nothing.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include "engine/check.h"

@@ -1,5 +1,6 @@
 // Random read-modify-write: each thread follows its part of one 64-bit shift-register stream and xors every value into
-// the table word that the value itself names. SPDX-License-Identifier: MIT
+// the table word that the value itself names.
+// SPDX-License-Identifier: MIT
 #include "terrace_device.h"
 
 static __device__ __forceinline__ u64 advance(u64 r) {

@@ -1,5 +1,6 @@
 // Named barriers. The warp is the unit: a count in threads stands for as many warps as hold them; without a count a
-// barrier waits for all warps of the block that still run. SPDX-License-Identifier: MIT
+// barrier waits for all warps of the block that still run.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <bit>

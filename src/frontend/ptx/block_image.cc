@@ -1,4 +1,5 @@
-// A block as bytes and back. SPDX-License-Identifier: MIT
+// A block as bytes and back.
+// SPDX-License-Identifier: MIT
 #include <cstring>
 #include <type_traits>
 

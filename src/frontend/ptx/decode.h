@@ -2,7 +2,8 @@
 // functions that choose among them; the table in decode.cc says which opcode belongs to whom.
 //
 // Decoding works on the function's own register numbers. When a whole function is decoded, live ranges decide where
-// each register lies in the window, and the recorded operands are patched. SPDX-License-Identifier: MIT
+// each register lies in the window, and the recorded operands are patched.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <initializer_list>

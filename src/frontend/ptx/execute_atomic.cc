@@ -1,5 +1,6 @@
 // Atomics and reductions. On global memory they are only recorded: the timing model says when they are performed. On
-// shared memory, which belongs to the SM, they take effect at once, in lane order. SPDX-License-Identifier: MIT
+// shared memory, which belongs to the SM, they take effect at once, in lane order.
+// SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "frontend/ptx/access.h"

@@ -1,4 +1,5 @@
-// Logic, shifts, bit fields, permutes and dot products. SPDX-License-Identifier: MIT
+// Logic, shifts, bit fields, permutes and dot products.
+// SPDX-License-Identifier: MIT
 #include "frontend/ptx/arith/integer.h"
 #include "frontend/ptx/execution.h"
 #include "frontend/ptx/select_type.h"

@@ -1,4 +1,5 @@
-// Comparisons and selection: setp, set, selp, slct, testp. SPDX-License-Identifier: MIT
+// Comparisons and selection: setp, set, selp, slct, testp.
+// SPDX-License-Identifier: MIT
 #include <array>
 
 #include "frontend/ptx/arith/float_ops.h"

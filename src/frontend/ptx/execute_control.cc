@@ -1,4 +1,5 @@
-// Branches, calls, returns, barriers and fences. SPDX-License-Identifier: MIT
+// Branches, calls, returns, barriers and fences.
+// SPDX-License-Identifier: MIT
 #include <array>
 #include <bit>
 

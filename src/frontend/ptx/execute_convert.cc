@@ -1,5 +1,6 @@
 // cvt. A source may sit in a wider register than its type, and so may the result, which is then extended as its type
-// says. SPDX-License-Identifier: MIT
+// says.
+// SPDX-License-Identifier: MIT
 #include <array>
 
 #include "frontend/ptx/arith/convert.h"

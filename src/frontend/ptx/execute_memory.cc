@@ -1,5 +1,6 @@
 // Loads and stores. Loads read memory as it is; stores to global memory go to the SM's log, stores to shared and local
-// memory, which no other SM can see, take effect at once. SPDX-License-Identifier: MIT
+// memory, which no other SM can see, take effect at once.
+// SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "frontend/ptx/access.h"

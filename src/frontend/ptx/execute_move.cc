@@ -1,5 +1,6 @@
 // Moves: registers, constants, addresses of variables, packing and unpacking, special registers, and the conversion of
-// addresses between spaces. SPDX-License-Identifier: MIT
+// addresses between spaces.
+// SPDX-License-Identifier: MIT
 #include <array>
 #include <bit>
 

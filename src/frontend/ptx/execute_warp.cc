@@ -1,5 +1,6 @@
 // Instructions in which lanes see one another: shuffles, votes, matches, reductions. A 64-wide warp is two halves of 32
-// lanes that know nothing of each other. SPDX-License-Identifier: MIT
+// lanes that know nothing of each other.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
 

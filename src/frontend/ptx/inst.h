@@ -1,5 +1,6 @@
 // Decoded instructions, ready to run: a handler and its operands as places in a warp's register window. One Code holds
-// a kernel and every function it can call. SPDX-License-Identifier: MIT
+// a kernel and every function it can call.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

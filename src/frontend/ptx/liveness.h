@@ -1,5 +1,6 @@
 // Which registers of a function hold values that are still needed, and what follows from it: the register demand that
-// limits occupancy, and compact places in a warp's register window. SPDX-License-Identifier: MIT
+// limits occupancy, and compact places in a warp's register window.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <vector>

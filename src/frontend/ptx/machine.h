@@ -3,7 +3,8 @@
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
-// refused. Integer division by zero gives all ones, quotient and remainder (docs/ptx.md). SPDX-License-Identifier: MIT
+// refused. Integer division by zero gives all ones, quotient and remainder (docs/ptx.md).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <deque>

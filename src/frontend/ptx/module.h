@@ -1,5 +1,6 @@
 // A PTX module as read: variables, functions, statements with their names resolved, nothing decided yet about how to
-// execute them. SPDX-License-Identifier: MIT
+// execute them.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <map>

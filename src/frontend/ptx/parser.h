@@ -1,5 +1,6 @@
 // The parser's shared half: a cursor over the tokens with the sentences for what is missing, and the names that are
-// visible in nested blocks. SPDX-License-Identifier: MIT
+// visible in nested blocks.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <map>

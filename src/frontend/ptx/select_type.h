@@ -1,5 +1,6 @@
 // Choosing a handler by operand type: `by_integer<F>(type)` gives F<u32>::value for .u32 and so on, null where the
-// instruction has no such form. SPDX-License-Identifier: MIT
+// instruction has no such form.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/decode.h"

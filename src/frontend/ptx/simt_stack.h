@@ -1,6 +1,7 @@
 // Lanes that part and meet again. The running lanes are in Warp::pc, active and reconverge; the others wait in
 // Warp::stack, innermost last. Lanes that part at a branch meet at its immediate post-dominator; lanes that return from
-// a function meet at its end. SPDX-License-Identifier: MIT
+// a function meet at its end.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/inst.h"

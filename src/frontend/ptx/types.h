@@ -1,4 +1,5 @@
-// PTX's operand types and state spaces, and their spellings. SPDX-License-Identifier: MIT
+// PTX's operand types and state spaces, and their spellings.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

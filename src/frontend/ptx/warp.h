@@ -2,7 +2,8 @@
 //
 // Registers lie lane by lane: a 32-bit slot is one row of `stride` words, a 64-bit value two rows taken together as one
 // row of double words, a predicate a mask of lanes. `stride` is 32, or 64 for wider warps: lanes beyond the warp's
-// width are computed along with the others and never looked at. SPDX-License-Identifier: MIT
+// width are computed along with the others and never looked at.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

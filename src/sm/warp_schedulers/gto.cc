@@ -1,5 +1,6 @@
 // Greedy then oldest: the warp that issued last goes on while it can; otherwise the one that has been on the SM
-// longest. Slot: WarpScheduler (sm/warp_scheduler.h). SPDX-License-Identifier: MIT
+// longest. Slot: WarpScheduler (sm/warp_scheduler.h).
+// SPDX-License-Identifier: MIT
 #include <array>
 #include <bit>
 

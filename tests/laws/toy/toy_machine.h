@@ -1,7 +1,8 @@
 // A toy GPU for the laws of time: cores, caches, crossbars, memory channels and page walkers with invented behaviour,
 // but with the shape of the real machine: about a hundred units that sleep, wake each other through links and push back
 // when full. The laws are tested on it, with mistakes planted that they must catch; the engine's speed is measured on
-// it. SPDX-License-Identifier: MIT
+// it.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>

@@ -4,7 +4,8 @@
 // Every coefficient is that of the function's power series; ranges are small enough for it.
 //
 // .ftz composes: flush(ex2_approx(flush(x))), except where a function says otherwise. Special values follow the tables
-// of the PTX ISA. SPDX-License-Identifier: MIT
+// of the PTX ISA.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/arith/convert.h"

@@ -1,6 +1,7 @@
 // cvt in all its forms: between integers, integers and floats, and floats. Modifiers compose: flush() operands and
 // results for .ftz, saturate() for .sat to a float; a conversion from float to integer always clamps, so .sat adds
-// nothing there. SPDX-License-Identifier: MIT
+// nothing there.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <concepts>

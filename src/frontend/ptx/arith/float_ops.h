@@ -3,7 +3,8 @@
 //
 // Round-to-nearest is the host's own IEEE operation and free of branches. Directed f32 is exact double arithmetic
 // rounded once; directed f64 is done in integers (soft_double.h). Where the ISA leaves a NaN open, an H200 was asked:
-// f32 returns 0x7fffffff, f64 passes a NaN operand on. SPDX-License-Identifier: MIT
+// f32 returns 0x7fffffff, f64 passes a NaN operand on.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "frontend/ptx/arith/rounding.h"

@@ -4,7 +4,8 @@
 // Every inexact operation on f32, f16, bf16 and tf32 is computed in double, made sticky (`to_odd`: what the double lost
 // lives on in its last bit) and narrowed once by `narrow`. Rounding to odd first is harmless because a double has at
 // least two bits more than any of these formats needs (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-// sums", 2008). All of it is free of branches, so loops over lanes vectorise. SPDX-License-Identifier: MIT
+// sums", 2008). All of it is free of branches, so loops over lanes vectorise.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>

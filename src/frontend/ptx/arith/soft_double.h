@@ -1,6 +1,7 @@
 // Double arithmetic in the directed rounding modes, in 128-bit integers: no wider hardware type exists to round from,
 // and residuals of double arithmetic are not exact near the ends of the range. Rare in kernels, so simple rather than
-// fast. SPDX-License-Identifier: MIT
+// fast.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <utility>
