@@ -49,6 +49,15 @@ u64 apply(u8* word, u64 operand, u64 compare) {
   return to_raw<T>(old);
 }
 
+/// On global memory the f32 addition flushes subnormal operands and results; on shared memory it does not (ISA, and as on an H200).
+u64 apply_global_f32_add(u8* word, u64 operand, u64) {
+  float old;
+  std::memcpy(&old, word, sizeof old);
+  const float updated = add<Round::kNearestEven, true>(old, from_raw<float>(static_cast<u32>(operand)));
+  std::memcpy(word, &updated, sizeof updated);
+  return to_raw<float>(old);
+}
+
 u64 value_at(const Execution& x, u32 place, bool wide, u32 lane) {
   if (place == kNoOperand) return 0;
   return wide ? u64{x.src<u64>(place)[lane]} : u64{x.src<u32>(place)[lane]};
@@ -117,7 +126,7 @@ void run_atomic(Execution& x, const Inst& i) {
   if (access.local_lanes != 0) spill_staging(x, i.bytes, access);
   if (access.global_lanes == 0) return;
   PendingAtomic& pending = x.machine.new_atomic(x);
-  pending.function = function;
+  pending.function = function == apply<AtomicOp::kAdd, float> ? apply_global_f32_add : function;
   pending.lanes = x.effect.atomic_lanes = access.global_lanes;
   pending.wide = wide;
   pending.result_place = i.d == kNoOperand
