@@ -142,7 +142,9 @@ void check(const Row& row, bool global, bool result) {
     for (u32 lane = 0; lane < 32; ++lane) {
       ASSERT_EQ(u64{now[lane]}, reference(old[lane], operand[lane], compare[lane]))
           << row.op << (global ? " global " : " shared ") << std::hex << old[lane] << " with " << operand[lane];
-      if (result) ASSERT_EQ(returned[lane], old[lane]) << row.op;
+      if (result) {
+        ASSERT_EQ(returned[lane], old[lane]) << row.op;
+      }
     }
   }
 }
