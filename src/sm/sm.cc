@@ -51,7 +51,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   Block& block = *place;
   block.ref = stream.begin_block(start.block, id_);
   block.tenant = start.tenant;
-  block.warps = block.running = block.undrained = start.warps;
+  block.warps = block.undrained = start.warps;
   block.live = true;
   ++live_blocks_;
   ++stats.blocks_started[start.tenant];
@@ -274,7 +274,6 @@ void Sm::after_barrier(const Block& block, u64 released, Cycle now) {
 void Sm::retire(u32 slot, Cycle now) {
   Warp& warp = warps_[slot];
   warp.state = WarpState::kDrained;
-  --blocks_[warp.block].running;
   try_drain(slot, now);
 }
 

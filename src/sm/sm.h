@@ -90,7 +90,7 @@ class Sm final : public Unit {
   struct Block {
     BlockRef ref{};
     TenantId tenant{};
-    u32 warps = 0, running = 0, undrained = 0;
+    u32 warps = 0, undrained = 0;
     bool live = false;
     std::array<u8, 64> slots{};  // of its warps, by index in the block
   };
@@ -134,7 +134,6 @@ class Sm final : public Unit {
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
   std::array<u64, kWheel> asleep_{};                      // warps to look at again, by cycle
   std::array<u64, kWheel / 64> asleep_slots_{};
-  Cycle woken_until_ = 0;
   u64 free_slots_ = 0;
   u32 live_blocks_ = 0;
   u64 next_age_ = 0;
