@@ -33,10 +33,11 @@ GpuConfig machine(const std::string& name, const std::vector<std::string>& sets 
 
 /// Every queue as small as it can be: everything pushes back.
 GpuConfig tiny_queues(const std::string& name) {
-  return machine(
-      name, {"sm.memory_queue=1", "l1.miss_entries=1", "l1.miss_merges=1", "noc.lane_packets=1", "l2.miss_entries=2",
-             "l2.miss_merges=1", "l2.reply_entries=1", "l2.write_back_entries=1", "dram.read_entries=2",
-             "dram.write_entries=2", "dram.write_high=2", "dram.write_low=1", "dram.return_entries=1"});
+  return machine(name, {"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1", "l2_tlb.miss_entries=2", "mmu.walkers=1",
+                        "mmu.queue_entries=1", "sm.memory_queue=1", "l1.miss_entries=1", "l1.miss_merges=1",
+                        "noc.lane_packets=1", "l2.miss_entries=2", "l2.miss_merges=1", "l2.reply_entries=1",
+                        "l2.write_back_entries=1", "dram.read_entries=2", "dram.write_entries=2", "dram.write_high=2",
+                        "dram.write_low=1", "dram.return_entries=1"});
 }
 
 struct Outcome {

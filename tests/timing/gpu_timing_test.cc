@@ -12,6 +12,9 @@ namespace {
 
 GpuConfig small_gpu() {
   GpuConfig config;
+  config.translation = TranslateAt::kNowhere;
+  config.l1_tlb.hit_cycles = 0;
+  config.pages.frames = FrameOrder::kContiguous;
   config.sm.count = 1;
   config.sm.schedulers = 1;
   config.sm.integer = {6, 1};
