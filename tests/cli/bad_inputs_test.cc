@@ -139,7 +139,8 @@ std::vector<BadInput> in_run() {
       {"RunSmsForOne", run({"--tenant", "mm", "--tenant", "gups", "--sms", "15"}),
        "run.sms: has 1 numbers for 2 tenants; give one for each"},
       {"RunLogOfNoUnit", run({"--tenant", "mm", "--size", "mini", "--log", "tlb@1:2"}),
-       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2_tlb.0, mmu.0, l2.0 to l2.15 and dram.0 to dram.15"},
+       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2_tlb.0, mmu.0, l2.0 to l2.15 and dram.0 "
+       "to dram.15"},
       {"RunLogOfNoCycles", run({"--tenant", "mm", "--size", "mini", "--log", "sm.0"}),
        "--log: \"sm.0\" is not UNIT@FROM:TO, such as sm.0@1000:2000"},
       {"RunBlockThatFitsNowhere", run({"--tenant", "mm", "--size", "mini", "--set", "sm.warps=2"}),
