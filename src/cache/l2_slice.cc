@@ -169,7 +169,14 @@ Cycle L2Slice::next_wakeup(Cycle now) const {
 
 void L2Slice::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " lines are awaited from memory\n";
-  if (!hits_.empty() || !filled_.empty()) out << hits_.size() + filled_.size() << " replies wait to be sent\n";
+  if (const u32 unread = wiring_.from_dram.size()) out << unread << " answers of memory are on their link\n";
+  if (wiring_.to_dram.size() == wiring_.to_dram.capacity())
+    out << "its link to memory is full: " << wiring_.to_dram.size() << " requests are not taken\n";
+  if (!hits_.empty() || !filled_.empty()) {
+    const Ring<Reply>& first = filled_.empty() ? hits_ : filled_;
+    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to SM "
+        << index(accesses_[first.front().access].sm) << (reply_refused_ ? ", which takes none\n" : "\n");
+  }
   if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }

@@ -88,6 +88,8 @@ class Gpu {
 
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
+  /// For tests, before the run: see Scheduler::replace.
+  Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
   Cycle now() const { return scheduler_.now(); }
   u64 ticks() const { return scheduler_.ticks(); }
   const std::vector<TenantSetup>& tenants() const { return tenants_; }

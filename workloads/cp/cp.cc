@@ -106,8 +106,8 @@ class CoulombPotential final : public LaunchSequence {
  private:
   u64 batches() const { return (p_.atoms + kBatchAtoms - 1) / kBatchAtoms; }
   double reference(u64 point) const {
-    const double x = double{kSpacing} * static_cast<double>(point % p_.columns());
-    const double y = double{kSpacing} * static_cast<double>(point / p_.columns());
+    const u64 row = point / p_.columns(), column = point % p_.columns();
+    const double x = double{kSpacing} * static_cast<double>(column), y = double{kSpacing} * static_cast<double>(row);
     double sum = 0;
     for (const Atom& atom : atoms_) {
       const double dx = x - double{atom.x}, dy = y - double{atom.y};

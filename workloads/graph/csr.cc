@@ -138,7 +138,8 @@ Csr coauthor(u32 vertices, u64 seed) {
     if (edges.size() / 2 % 2) {
       a = rng.below(vertices);
       b = a + rng.below(2 * kCoauthorReach + 1);
-      if (b < kCoauthorReach || (b -= kCoauthorReach) >= vertices) continue;
+      if (b < kCoauthorReach || b - kCoauthorReach >= vertices) continue;
+      b -= kCoauthorReach;
     } else {
       a = zipf();
       b = zipf();
