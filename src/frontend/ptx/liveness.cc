@@ -100,10 +100,8 @@ class LivenessAnalysis {
       u32 with_results = weight;
       for (const u32 reg : u.writes) with_results += test(live, reg) ? 0 : slots(reg);
       result_.max_live = std::max(result_.max_live, with_results);
-      // A result may take the place of an operand that dies here only if lanes do not mix and widths agree.
-      bool early = !u.elementwise || u.writes.size() > 1;
-      for (const u32 r : u.reads)
-        for (const u32 w : u.writes) early |= slots(r) != 0 && slots(r) != slots(w);
+      // A result may take the place of an operand that dies here only if lanes do not mix.
+      const bool early = !u.elementwise || u.writes.size() > 1;
       for (const u32 reg : u.writes) extend(reg, 2 * i + (early ? 0 : 1), 2 * i + 1);
       for (const u32 reg : u.reads) extend(reg, 2 * i, 2 * i);
       step_back(i + decoded_.first, live);
@@ -136,22 +134,29 @@ Placement place_registers(const Function& function, const Liveness& liveness) {
   std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
     return std::pair(liveness.ranges[a].start, a) < std::pair(liveness.ranges[b].start, b);
   });
-  // Per slot: the first half step at which it is free again.
-  std::vector<u32> slot_free, predicate_free;
+  // Per place: the first half step at which it is free again. Widths have places of their own: lane i of a wide row
+  // lies where lanes 2i and 2i + 1 of a narrow one would, and those may be waiting elsewhere with a live value.
+  std::vector<u32> free[3];  // predicates, one slot, two slots
   for (const u32 reg : order) {
     const auto range = liveness.ranges[reg];
-    const u32 slots = slots_of(function.registers[reg].type);
-    auto& free = slots == 0 ? predicate_free : slot_free;
-    const u32 need = std::max(slots, 1u);
-    u32 at = 0;
-    const auto taken = [&](u32 s) { return s < free.size() && free[s] > range.start; };
-    while (taken(at) || (need == 2 && taken(at + 1))) ++at;
-    if (free.size() < at + need) free.resize(at + need, 0);
-    for (u32 s = at; s < at + need; ++s) free[s] = range.end + 1;
-    result.place[reg] = at;
+    auto& places = free[slots_of(function.registers[reg].type)];
+    const auto at = std::find_if(places.begin(), places.end(), [&](u32 until) { return until <= range.start; });
+    result.place[reg] = static_cast<u32>(at - places.begin());
+    if (at == places.end()) {
+      places.push_back(range.end + 1);
+    } else {
+      *at = range.end + 1;
+    }
   }
-  result.slots = static_cast<u32>(slot_free.size());
-  result.predicates = static_cast<u32>(predicate_free.size());
+  // Wide rows come first.
+  const u32 wide = static_cast<u32>(2 * free[2].size());
+  for (const u32 reg : order) {
+    const u32 slots = slots_of(function.registers[reg].type);
+    if (slots == 1) result.place[reg] += wide;
+    if (slots == 2) result.place[reg] *= 2;
+  }
+  result.slots = wide + static_cast<u32>(free[1].size());
+  result.predicates = static_cast<u32>(free[0].size());
   return result;
 }
 
