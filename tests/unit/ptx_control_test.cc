@@ -76,6 +76,17 @@ TEST_P(PtxWidths, NestedLoopsWithDivergentCountsAndABreakEndWhereTheyShould) {
   for (u32 t = 0; t < 23; ++t) EXPECT_EQ(result[t], std::min(t * (t + 1) / 2, 41u)) << t;
 }
 
+TEST_P(PtxWidths, ALaneThatHasLeftALoopKeepsItsWordWhileOthersGoOnWithDoubleWords) {
+  const auto result = run_per_thread(per_thread(R"(
+    mov.u32 %r5, 0; sub.u32 %r6, 60, %r1;
+  LOOP: cvt.rn.f64.u32 %fd1, %r5; cvt.rn.f64.u32 %fd2, %r6; setp.ge.f64 %p1, %fd1, %fd2;
+    mov.u32 %r11, %r5; @%p1 bra DONE;
+    add.u32 %r5, %r5, 1; bra LOOP;
+  DONE: mov.u32 %r10, %r11;)"),
+                                     60, GetParam());
+  for (u32 t = 0; t < 60; ++t) EXPECT_EQ(result[t], 60 - t) << t;
+}
+
 TEST_P(PtxWidths, LanesThatExitEarlyLeaveTheOthersRunning) {
   Harness harness(per_thread(R"(
     mov.u32 %r10, 5; and.b32 %r5, %r1, 3; setp.eq.u32 %p1, %r5, 1; @%p1 exit;

@@ -56,12 +56,23 @@ TEST(WorkloadRequest, ThePapersInputIsRefusedWhereTheNameAloneIsAmbiguous) {
   EXPECT_THAT(refusal("gups", InputSize::kPaper), HasSubstr("add variant=..., one of mask, dws"));
   EXPECT_THAT(refusal("bfs", InputSize::kPaper), HasSubstr("one of mask, vc"));
   EXPECT_THAT(refusal("gesummv", InputSize::kPaper), HasSubstr("one of simt, cd"));
+  EXPECT_THAT(refusal("mis", InputSize::kPaper), HasSubstr("one of simt, vc"));
+  EXPECT_THAT(refusal("color", InputSize::kPaper), HasSubstr("one of simt, vc"));
   EXPECT_EQ(refusal("gups:variant=dws", InputSize::kPaper), "(accepted)");
   EXPECT_EQ(refusal("mm", InputSize::kPaper), "(accepted)");
 }
 
 TEST(WorkloadRequest, DimensionsThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal("atax:columns=4096"), HasSubstr("ld (1024) must not be less than columns (4096)"));
+  EXPECT_THAT(refusal("fw:first=1024"), HasSubstr("must be a vertex, below dim (1024)"));
+  EXPECT_THAT(refusal("kmeans:centres=300,features=34"), HasSubstr("do not fit constant memory"));
+  EXPECT_THAT(refusal("kmeans:points=4"), HasSubstr("4 points cannot have 5 centres"));
+}
+
+TEST(WorkloadRequest, ASliceOfAProgramThatWaitsForAllVerticesNeedsALimitOfRounds) {
+  EXPECT_THAT(refusal("mis:iters=0,slice=0.5"), HasSubstr("add iters=1"));
+  EXPECT_THAT(refusal("color:iters=0,slice=0.5"), HasSubstr("add iters=1"));
+  EXPECT_EQ(refusal("mis:iters=1,slice=0.5"), "(accepted)");
 }
 
 TEST(WorkloadRequest, TheSeedAndTheSliceOfTheRequestComeBeforeOverrides) {
@@ -143,6 +154,19 @@ TEST(Workload, FootprintsOfThePapersInputsAreThoseOfTheSpecification) {
   EXPECT_THAT(mebibytes("bfs:variant=mask", InputSize::kPaper), within_5_percent(2.3));
   EXPECT_THAT(mebibytes("bfs:vertices=65536,degree=6", InputSize::kSmall), within_5_percent(2.4));
   EXPECT_THAT(mebibytes("cp", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("xsbench", InputSize::kPaper), within_5_percent(213));
+  EXPECT_THAT(mebibytes("xsbench", InputSize::kTiny), within_5_percent(32));
+  EXPECT_THAT(mebibytes("kmeans", InputSize::kPaper), within_5_percent(4.33));
+  EXPECT_THAT(mebibytes("sssp", InputSize::kPaper), within_5_percent(104.32));
+  EXPECT_THAT(mebibytes("sssp:vertices=1207945", InputSize::kPaper), within_5_percent(36));
+  EXPECT_THAT(mebibytes("mis:variant=simt", InputSize::kPaper), within_5_percent(72.38));
+  EXPECT_THAT(mebibytes("mis:variant=simt,vertices=1000000", InputSize::kPaper), within_5_percent(38));
+  EXPECT_THAT(mebibytes("mis:variant=vc", InputSize::kPaper), within_5_percent(53));
+  EXPECT_THAT(mebibytes("color:variant=simt", InputSize::kPaper), within_5_percent(31));
+  EXPECT_THAT(mebibytes("color:variant=vc", InputSize::kPaper), within_5_percent(46));
+  EXPECT_THAT(mebibytes("pagerank", InputSize::kPaper), within_5_percent(18));
+  EXPECT_THAT(mebibytes("pagerank:variant=vc", InputSize::kPaper), within_5_percent(73));
+  EXPECT_THAT(mebibytes("fw", InputSize::kPaper), within_5_percent(32));
 }
 
 }  // namespace

@@ -67,6 +67,9 @@ struct __attribute__((aligned(8))) int2 {
 };
 
 // The _gen_ builtins take generic pointers; the compiler finds out that they are global.
+__device__ __forceinline__ float atomicAdd(float* at, float value) {
+  return __nvvm_atom_add_gen_f(at, value);
+}
 __device__ __forceinline__ u32 atomicXor(u32* at, u32 value) {
   return __nvvm_atom_xor_gen_i(reinterpret_cast<int*>(at), static_cast<int>(value));
 }
