@@ -93,7 +93,7 @@ TEST_P(EveryWorkload, RunsAsNvccCompilesIt) {
 }
 
 TEST(WorkloadRun, AnotherSeedGivesAnotherInputWhereTheInputIsDrawn) {
-  for (const char* name : {"gups", "blk", "mm", "bfs", "cp"})
+  for (const char* name : {"gups", "blk", "mm", "bfs", "cp", "3ds", "hs", "fft", "bp", "nw"})
     EXPECT_NE(run(name, "mini").digest, run(std::string(name) + ":seed=2", "mini").digest) << name;
 }
 
@@ -108,7 +108,10 @@ INSTANTIATE_TEST_SUITE_P(Workload, EveryOutput,
                                          Output{"blk", "call"}, Output{"blk", "put"}, Output{"mm", "C"},
                                          Output{"atax", "tmp"}, Output{"atax", "y"}, Output{"mvt", "x1"},
                                          Output{"mvt", "x2"}, Output{"bicg", "s"}, Output{"bicg", "q"},
-                                         Output{"gesummv", "y"}, Output{"bfs", "cost"}, Output{"cp", "potential"}));
+                                         Output{"gesummv", "y"}, Output{"bfs", "cost"}, Output{"cp", "potential"},
+                                         Output{"3ds", "out"}, Output{"hs", "pong"}, Output{"fft", "ping"},
+                                         Output{"bp", "weights"}, Output{"bp", "old"}, Output{"bp", "partial"},
+                                         Output{"nw", "scores"}));
 
 TEST_P(EveryOutput, WithOneWrongValueFailsTheCheck) {
   const ProgramInstance instance = load_program(GetParam().program, InputSize::kMini);
@@ -160,7 +163,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Pattern{"mvt", "tiny", "col_walk_plain_f64", 1.7, 1.0, 0},
                     Pattern{"atax", "tiny", "", 6.2, 6.2, 0.30}, Pattern{"gesummv", "tiny", "", 8.8, 8.8, 0.21},
                     Pattern{"bfs:start=source,iters=0,slice=1,vertices=65536", "tiny", "", 3.0, 0, 1.4},
-                    Pattern{"cp", "tiny", "", 2.0, 1.0, 0.9}));
+                    Pattern{"cp", "tiny", "", 2.0, 1.0, 0.9}, Pattern{"3ds", "tiny", "", 1.0, 1.0, 0.74},
+                    Pattern{"hs:variant=dws", "paper", "", 2.8, 1.0, 4.5},
+                    Pattern{"hs:variant=simt,slice=0.1", "paper", "", 2.8, 2.0, 1.8},
+                    Pattern{"fft", "tiny", "", 2.5, 1.0, 0.9}, Pattern{"bp", "tiny", "", 1.6, 1.02, 0.9},
+                    Pattern{"nw", "tiny", "", 1.9, 1.5, 0.84}));
 
 TEST_P(EveryPattern, AgreesWithTheSpecification) {
   const Pattern& want = GetParam();
