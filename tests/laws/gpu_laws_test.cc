@@ -18,10 +18,11 @@ struct Case {
 
 /// Each with a paper that ran it: mechanisms of the five papers, section 0.2.
 std::vector<Case> cases() {
-  return {{"gups", "dws_30sm"},     {"blk", "mask_maxwell30"}, {"mm", "dws_30sm"},  {"atax", "simt_8cu"},
-          {"bfs", "vc_16cu"},       {"cp", "cd_24sm"},         {"mvt", "simt_8cu"}, {"bicg", "simt_8cu"},
-          {"gesummv", "cd_24sm"},   {"3ds", "dws_30sm"},       {"bp", "simt_8cu"},  {"fft", "dws_30sm"},
-          {"hs", "mask_maxwell30"}, {"nw", "vc_16cu"}};
+  return {{"gups", "dws_30sm"},     {"blk", "mask_maxwell30"}, {"mm", "dws_30sm"},        {"atax", "simt_8cu"},
+          {"bfs", "vc_16cu"},       {"cp", "cd_24sm"},         {"mvt", "simt_8cu"},       {"bicg", "simt_8cu"},
+          {"gesummv", "cd_24sm"},   {"3ds", "dws_30sm"},       {"bp", "simt_8cu"},        {"fft", "dws_30sm"},
+          {"hs", "mask_maxwell30"}, {"nw", "vc_16cu"},         {"bino", "cd_24sm"},       {"lavamd", "cd_24sm"},
+          {"lbm", "cd_24sm"},       {"sad", "dws_30sm"},       {"srad", "mask_maxwell30"}};
 }
 
 GpuConfig machine(const std::string& name, const std::vector<std::string>& sets = {}) {
