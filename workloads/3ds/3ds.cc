@@ -44,6 +44,9 @@ class Stencil25 final : public LaunchSequence {
   explicit Stencil25(const Params& params) : p_(params) {
     if (p_.x % kBlockColumns || p_.y % kBlockRows)
       input_error("3ds: x ({}) must be a multiple of {} and y ({}) one of {}", p_.x, kBlockColumns, p_.y, kBlockRows);
+    if (p_.points() > ~u32{0}) {
+      input_error("3ds: {} x {} x {} points are more than the kernel can number; choose fewer", p_.x, p_.y, p_.z);
+    }
   }
 
   void allocate(GuestMemory& memory) override {
