@@ -62,6 +62,21 @@ TEST(WorkloadRequest, ThePapersInputIsRefusedWhereTheNameAloneIsAmbiguous) {
   EXPECT_EQ(refusal("mm", InputSize::kPaper), "(accepted)");
 }
 
+TEST(WorkloadRequest, DimensionsThatDoNotFillTheKernelsBlocksAreRefused) {
+  EXPECT_THAT(refusal("3ds:x=40"), HasSubstr("x (40) must be a multiple of 32"));
+  EXPECT_THAT(refusal("fft:length=100"), HasSubstr("length (100) must be a power of two"));
+  EXPECT_THAT(refusal("nw:length=100"), HasSubstr("length (100) must be a multiple of 16"));
+  EXPECT_THAT(refusal("sad:width=100"), HasSubstr("must be multiples of 16"));
+  EXPECT_THAT(refusal("bino:steps=100"), HasSubstr("steps (100) must be a multiple of 32"));
+  EXPECT_THAT(refusal("bp:inputs=100"), HasSubstr("inputs (100) must be a multiple of 16"));
+}
+
+TEST(WorkloadRequest, DimensionsBeyondWhatTheKernelsCanNumberAreRefused) {
+  EXPECT_THAT(refusal("3ds:x=16384,y=16384,z=32"), HasSubstr("more than the kernel can number"));
+  EXPECT_THAT(refusal("lbm:x=1024,y=1024,z=1024"), HasSubstr("more than the kernel can number"));
+  EXPECT_THAT(refusal("nw:length=64"), HasSubstr("length 64 has the diagonals 1 to 7; 121 to 128 is no part of them"));
+}
+
 TEST(WorkloadRequest, DimensionsThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal("atax:columns=4096"), HasSubstr("ld (1024) must not be less than columns (4096)"));
   EXPECT_THAT(refusal("fw:first=1024"), HasSubstr("must be a vertex, below dim (1024)"));
@@ -167,6 +182,20 @@ TEST(Workload, FootprintsOfThePapersInputsAreThoseOfTheSpecification) {
   EXPECT_THAT(mebibytes("pagerank", InputSize::kPaper), within_5_percent(18));
   EXPECT_THAT(mebibytes("pagerank:variant=vc", InputSize::kPaper), within_5_percent(73));
   EXPECT_THAT(mebibytes("fw", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("3ds", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("hs:variant=dws", InputSize::kPaper), within_5_percent(3));
+  EXPECT_THAT(mebibytes("hs:variant=simt", InputSize::kPaper), within_5_percent(12));
+  EXPECT_THAT(mebibytes("fft", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("srad:variant=dws", InputSize::kPaper), within_5_percent(7));
+  EXPECT_THAT(mebibytes("sad:variant=mask", InputSize::kPaper), within_5_percent(8.6));
+  EXPECT_THAT(mebibytes("nw:variant=mask", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("nw:variant=simt", InputSize::kPaper), within_5_percent(512));
+  EXPECT_THAT(mebibytes("lbm", InputSize::kPaper), within_5_percent(370));
+  EXPECT_THAT(mebibytes("lbm", InputSize::kTiny), within_5_percent(33));
+  EXPECT_THAT(mebibytes("lavamd", InputSize::kPaper), within_5_percent(7.5));
+  EXPECT_THAT(mebibytes("bino", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("bp:variant=mask", InputSize::kPaper), within_5_percent(9));
+  EXPECT_THAT(mebibytes("bp:variant=simt", InputSize::kPaper), within_5_percent(108));
 }
 
 }  // namespace
