@@ -76,7 +76,7 @@ terrace_script_test(docs_commands cli ${PROJECT_SOURCE_DIR}/scripts/check_docs $
 # What takes long: only ./check --all runs it.
 add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --gtest_filter=GpuLawsMatrix.*)
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
-foreach(workload atax bfs bicg blk color cp fw gesummv gups kmeans mis mm mvt pagerank sssp xsbench)
+foreach(workload 3ds atax bfs bicg bino blk bp color cp fft fw gesummv gups hs kmeans lavamd lbm mis mm mvt nw pagerank sad srad sssp xsbench)
   add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
   set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)
 endforeach()

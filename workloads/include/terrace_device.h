@@ -164,6 +164,14 @@ __device__ __forceinline__ float absolute(float x) {
 #endif
 }
 
+__device__ __forceinline__ int absolute(int x) {
+#ifdef TERRACE_DEVICE_CLANG
+  return __builtin_abs(x);
+#else
+  return abs(x);
+#endif
+}
+
 /// The thread's number in a grid of one dimension.
 __device__ __forceinline__ u32 global_thread() {
   return blockIdx.x * blockDim.x + threadIdx.x;

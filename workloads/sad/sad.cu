@@ -17,9 +17,6 @@ constexpr int kCopyThreads = 32;
 __device__ __forceinline__ int clamped(int value, int high) {
   return value < 0 ? 0 : value > high ? high : value;
 }
-__device__ __forceinline__ int difference(int a, int b) {
-  return a > b ? a - b : b - a;
-}
 
 /// Where the records of a type start, in packed pairs of sums, and that of one of its `per_macroblock` blocks.
 __device__ __forceinline__ u32* record(u16* sads, u32 macroblocks, u32 type_first, u32 per_macroblock, u32 macroblock,
@@ -73,7 +70,7 @@ extern "C" __global__ void sad4x4(u16* sads, const u16* current, const u16* refe
         const int seen = line[clamped(x + column, last_x)];
 #pragma unroll
         for (int i = 0; i < kGroup; ++i) {
-          if (column >= i && column - i < 4) sum[i] += difference(seen, pixel[row * 4 + column - i]);
+          if (column >= i && column - i < 4) sum[i] += absolute(seen - pixel[row * 4 + column - i]);
         }
       }
     }
