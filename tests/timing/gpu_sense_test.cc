@@ -8,13 +8,13 @@
 
 #include "config/loader.h"
 #include "experiment/run.h"
-#include "gpu/physical_map.h"
+#include "gpu/line_layout.h"
 #include "support/paths.h"
 
 namespace terrace {
 namespace {
 
-/// Thread instructions per cycle of a workload on a machine, with some keys changed.
+/// Thread instructions per cycle of a workload on a machine with ideal translation, with some keys changed.
 double ipc(const std::string& machine, const std::string& workload, const std::string& size,
            const std::vector<std::string>& sets) {
   Layers layers;
@@ -25,6 +25,7 @@ double ipc(const std::string& machine, const std::string& workload, const std::s
   request.config.run.tenants = workload;
   request.config.run.size = size;
   request.config.tenancy.launch_gap = 0;
+  request.config.translation = TranslateAt::kNowhere;  // what translation does to these curves is another question
   const RunResult result = simulate(request);
   return std::get<double>(result.json.find("metrics")->find("total_ipc")->value);
 }
@@ -62,7 +63,7 @@ TEST(Sense, EveryMachineUsesItsWholeL2) {
     layers.gpu.push_back({file.path().string(), file.path().filename().string()});
     const GpuConfig config = ConfigLoader<GpuConfig>(layers).config();
     const AddressMap map(config.dram.resolved());
-    const PhysicalLayout layout(map, config.line_bytes, config.l2.slices, config.dram.channels);
+    const LineLayout layout(map, config.line_bytes, config.l2.slices, config.dram.channels);
     const u32 lines = config.l2.bytes / config.line_bytes, entries = lines / config.l2.slices;
     const TagArray<char> tags({.entries = entries, .ways = config.l2.ways, .hash = config.l2.index});
     std::vector<u32> used(lines / config.l2.ways);
