@@ -243,6 +243,9 @@ void Gpu::settle() {
 }
 
 bool Gpu::quiet() const {
+  // A tenant that started again may have blocks on SMs that touch no memory just now.
+  for (u32 i = 0; i < tenants_.size(); ++i)
+    if (dispatcher_->busy(TenantId(i))) return false;
   return accesses_.live() == 0 &&
          std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel->idle(); });
 }
