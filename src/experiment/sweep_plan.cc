@@ -172,7 +172,8 @@ void Planner::search(const Choice& choice) {
     return;
   }
   if (!result.value) {
-    plan_->notes.push_back(fmt::format("{}: every split of {} failed", choice.grid.name, choice.mix.label));
+    plan_->notes.push_back(
+        fmt::format("{}: no split of {} has a {}", choice.grid.name, choice.mix.label, choice.grid.optimise));
     return;
   }
   splits_[choice.key(choice.grid.name)] = result.best;
