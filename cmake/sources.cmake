@@ -2,11 +2,12 @@
 # drops members of an archive that nobody names, and with them the policies that register themselves.
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(SQLite3 REQUIRED)
 
 file(GLOB_RECURSE TERRACE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 list(REMOVE_ITEM TERRACE_SOURCES ${PROJECT_SOURCE_DIR}/src/main.cc)
 add_library(terrace_objects OBJECT ${TERRACE_SOURCES})
-target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt)
+target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt SQLite::SQLite3)
 
 # The guard that runs before anything else must itself run on any x86-64.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -27,6 +28,8 @@ if(Git_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
 endif()
 set_source_files_properties(src/version.cc PROPERTIES COMPILE_DEFINITIONS
   "TERRACE_VERSION=\"${PROJECT_VERSION}\";TERRACE_REVISION=\"${TERRACE_REVISION}\"")
+
+include(cmake/code_hash.cmake)
 
 # Link-time optimisation for the programs whose speed matters. Objects are fat, so that tests link without it: they say so
 # with -fno-lto, or gcc would optimise again for each of them.

@@ -77,6 +77,20 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
   app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
 }
 
+void add_sweep_options(CLI::App& app, CommandLine& line) {
+  add_operands(app, line, {{"FILE.toml", "what to run: docs/sweeps.md; configs/experiments holds some"}});
+  app.add_option("--jobs", line.sweep.jobs, "processes at once; as many as there are cores when left out")
+      ->type_name("N");
+  app.add_option("--store", line.sweep.store, "file of results, results.db when left out")->type_name("FILE");
+  app.add_option("--executor", line.sweep.executor, "who runs the jobs: local")->type_name("NAME");
+  app.add_option("--memory", line.sweep.memory, "for all jobs together; what the machine can spare when left out")
+      ->type_name("N[K|M|G]");
+  app.add_option("--size", line.sweep.size, "size of every workload, in place of the file's")->type_name("SIZE");
+  app.add_flag("--dry-run", line.sweep.dry_run, "only lists the jobs and estimates their time");
+  app.add_flag("--retry-failed", line.sweep.retry_failed, "also runs again what failed by its own fault");
+  app.add_flag("--quiet", line.sweep.quiet, "no progress");
+}
+
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "run") add_run_options(app, line);
   if (command == "exec") add_exec_options(app, line.exec);
@@ -88,6 +102,11 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "explain") {
     add_operands(app, line, {{"KEY", "a key such as run.seed, or a group of keys such as run"}});
     add_config_options(app, line.config);
+  }
+  if (command == "sweep") add_sweep_options(app, line);
+  if (command == "report") {
+    app.add_option("--store", line.sweep.store, "file of results, results.db when left out")->type_name("FILE");
+    app.add_option("--out", line.sweep.out, "folder to write, made when it is not there")->type_name("DIR")->required();
   }
   if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another one"}});
 }

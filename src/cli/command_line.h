@@ -26,13 +26,21 @@ struct RunOptions {
   std::string json, timeline, log;
 };
 
+struct StoreOptions {
+  std::string store = "results.db";
+  std::string out;  // where a report goes
+  std::string executor = "local", jobs, memory, size;
+  bool dry_run = false, retry_failed = false, quiet = false;
+};
+
 struct CommandLine {
   std::string command;  // "run", "list", ...; empty when `print` is all there is to do
   std::string print;    // --help and --version
   ConfigOptions config;
   RunOptions run;
   ExecOptions exec;
-  std::vector<std::string> operands;  // KEY, WHAT, A.json B.json
+  StoreOptions sweep;
+  std::vector<std::string> operands;  // KEY, WHAT, FILE.toml, A.json B.json
   bool markdown = false;
 };
 

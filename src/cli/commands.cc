@@ -24,10 +24,11 @@ const std::vector<SubCommand>& sub_commands() {
        list_command},
       {"explain", "tells what a key means, its value and where the value came from",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},
-      {"sweep", "runs every combination that a file describes", "terrace sweep mine.toml --jobs 8", nullptr},
+      {"sweep", "runs every combination that a file describes", "terrace sweep mine.toml --jobs 8", sweep_command},
       {"reproduce", "reruns a paper's experiments and compares with what it printed",
        "terrace reproduce dws --size tiny", nullptr},
-      {"report", "writes stored results as HTML", "terrace report --store results.db --out report", nullptr},
+      {"report", "writes stored results as CSV, JSON and plots", "terrace report --store results.db --out report",
+       report_command},
       {"diff", "shows which statistics of two results differ, and by how much", "terrace diff before.json after.json",
        diff_command},
   };

@@ -24,6 +24,8 @@ int exec_command(const CommandLine& line);
 int explain_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int diff_command(const CommandLine& line);
+int sweep_command(const CommandLine& line);
+int report_command(const CommandLine& line);
 
 /// What `terrace list` can list now.
 std::vector<std::string> listings();

@@ -58,10 +58,16 @@ bool Progress::due(double fraction_done) const {
 }
 
 void Progress::update(double fraction_done, Cycle cycles, u64 warp_instructions) {
+  const double elapsed = seconds_() - started_;
+  update(fraction_done, fmt::format("{:.1f} M cycles, {:.2f} M warp-instructions/s", static_cast<double>(cycles) / 1e6,
+                                    elapsed > 0 ? static_cast<double>(warp_instructions) / elapsed / 1e6 : 0.0));
+}
+
+void Progress::update(double fraction_done, const std::string& words) {
   if (!due(fraction_done)) return;
   last_ = seconds_();
   last_fraction_ = fraction_done;
-  const std::string text = line(fraction_done, cycles, warp_instructions);
+  const std::string text = line(fraction_done, words);
   out_(style_ == Style::kTerminal ? "\r" + text + "\x1b[K" : text + "\n");
   shown_ = true;
 }
@@ -71,12 +77,11 @@ void Progress::finish() {
   shown_ = false;
 }
 
-std::string Progress::line(double fraction_done, Cycle cycles, u64 warp_instructions) const {
+std::string Progress::line(double fraction_done, const std::string& words) const {
   const double elapsed = last_ - started_;
   std::string text = title_ + ": ";
   if (fraction_done >= 0) text += fmt::format("{:.0f} %, ", 100 * fraction_done);
-  text += fmt::format("{:.1f} M cycles, {:.2f} M warp-instructions/s", static_cast<double>(cycles) / 1e6,
-                      elapsed > 0 ? static_cast<double>(warp_instructions) / elapsed / 1e6 : 0.0);
+  text += words;
   // Before a hundredth is done an extrapolation says nothing.
   if (fraction_done >= 0.01)
     text += fmt::format(", {} left", duration_text(elapsed * (1 - fraction_done) / fraction_done));

@@ -28,11 +28,13 @@ class Progress {
   bool due(double fraction_done) const;
   /// `fraction_done` from 0 to 1, or negative when nobody knows.
   void update(double fraction_done, Cycle cycles, u64 warp_instructions);
+  /// The same with words of the caller's own in place of cycles and speed.
+  void update(double fraction_done, const std::string& words);
   /// Clears a terminal's line. The destructor does it too.
   void finish();
 
  private:
-  std::string line(double fraction_done, Cycle cycles, u64 warp_instructions) const;
+  std::string line(double fraction_done, const std::string& words) const;
 
   std::string title_;
   Style style_;

@@ -2,6 +2,7 @@
 #include "config/loader.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "config/field_list.h"
 #include "config/validation.h"
@@ -91,22 +92,34 @@ History apply_layers(Described root, const Layers& layers) {
     return value;
   };
 
-  for (const LayerFile& file : layers.gpu)
-    for (const Given& given : read_layer(file)) apply(given);
+  // A file names each key once: all of them are read back together, since reading back costs a walk over every field.
+  const auto apply_file = [&](const LayerFile& file,
+                              const std::function<void(const Given&, const std::string&)>& each) {
+    const std::vector<Given> layer = read_layer(file);
+    for (const Given& given : layer) assign(root, given);
+    std::map<std::string, std::string> values;
+    for (FieldInfo& field : fields_of(root)) values.emplace(std::move(field.path), std::move(field.value));
+    for (const Given& given : layer) {
+      if (given.value.is_table()) continue;
+      const std::string& value = values[given.path];
+      history.add(given.path, {given.origin, value});
+      if (each) each(given, value);
+    }
+  };
+
+  for (const LayerFile& file : layers.gpu) apply_file(file, nullptr);
 
   std::map<std::string, History::Step> by_design;
   for (const LayerFile& file : layers.designs) {
-    for (const Given& given : read_layer(file)) {
-      const std::string value = apply(given);
+    apply_file(file, [&](const Given& given, const std::string& value) {
       const auto [other, first] = by_design.emplace(given.path, History::Step{given.origin, value});
-      if (first || other->second.value == value) continue;
+      if (first || other->second.value == value) return;
       input_error("{}: {} = {} collides with {}, which sets it to {}; leave out one of the two designs",
                   given.origin.text(), given.path, value, other->second.origin.text(), other->second.value);
-    }
+    });
   }
 
-  for (const LayerFile& file : layers.experiment)
-    for (const Given& given : read_layer(file)) apply(given);
+  for (const LayerFile& file : layers.experiment) apply_file(file, nullptr);
 
   std::map<std::string, std::string> by_option;
   for (const Given& given : layers.options) {

@@ -9,13 +9,12 @@
 #include <limits>
 #include <map>
 
+#include "stats/result_leaves.h"
 #include "text/table.h"
 
 namespace terrace {
 
 namespace {
-
-using Leaf = std::pair<std::string, Tree>;
 
 /// Of the run, what the host did rather than the machine.
 bool about_the_host(std::string_view name) {
@@ -24,39 +23,11 @@ bool about_the_host(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-/// Every plain value under its name. In a statistic `unit` says what is counted and `value` is the statistic itself.
-void flatten(const Tree& tree, const std::string& name, std::vector<Leaf>& into) {
-  const auto below = [&](std::string_view key) {
-    return name.empty() ? std::string(key) : fmt::format("{}.{}", name, key);
-  };
-  if (tree.is_table()) {
-    const bool statistic = tree.find("unit") != nullptr;
-    for (const auto& [key, value] : tree.members()) {
-      if (statistic && key == "unit") continue;
-      if (statistic && key == "tenants") {
-        for (std::size_t i = 0; i < value.items().size(); ++i)
-          flatten(value.items()[i], fmt::format("{}{{tenant={}}}", name, i), into);
-      } else if (statistic && key == "buckets") {
-        for (const Tree& bucket : value.items())
-          if (bucket.items().size() == 2)
-            flatten(bucket.items()[1], fmt::format("{}{{from={}}}", name, bucket.items()[0].text()), into);
-      } else {
-        flatten(value, statistic && key == "value" ? name : below(key), into);
-      }
-    }
-  } else if (tree.is_list()) {
-    for (std::size_t i = 0; i < tree.items().size(); ++i)
-      flatten(tree.items()[i], fmt::format("{}[{}]", name, i), into);
-  } else {
-    into.emplace_back(name, tree);
-  }
-}
-
-std::vector<Leaf> leaves(const Tree& result, std::initializer_list<std::string_view> sections) {
-  std::vector<Leaf> all;
+std::vector<ResultLeaf> leaves(const Tree& result, std::initializer_list<std::string_view> sections) {
+  std::vector<ResultLeaf> all;
   for (const std::string_view section : sections)
     if (const Tree* tree = result.find(section))
-      flatten(*tree, section == "stats" || section == "config" ? "" : std::string(section), all);
+      flatten_result(*tree, section == "stats" || section == "config" ? "" : std::string(section), all);
   return all;
 }
 
@@ -79,15 +50,17 @@ Difference compare(const std::string& name, const Tree* a, const Tree* b) {
   return difference;
 }
 
-std::vector<Difference> differences(const std::vector<Leaf>& a, const std::vector<Leaf>& b) {
-  std::map<std::string, Tree> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
+std::vector<Difference> differences(const std::vector<ResultLeaf>& a, const std::vector<ResultLeaf>& b) {
+  std::map<std::string, Tree> in_a, in_b;
+  for (const ResultLeaf& leaf : a) in_a.emplace(leaf.name, leaf.value);
+  for (const ResultLeaf& leaf : b) in_b.emplace(leaf.name, leaf.value);
   std::vector<Difference> all;
-  for (const auto& [name, value] : a) {
+  for (const auto& [name, value, unit] : a) {
     const auto other = in_b.find(name);
     if (other != in_b.end() && other->second == value) continue;
     all.push_back(compare(name, &value, other == in_b.end() ? nullptr : &other->second));
   }
-  for (const auto& [name, value] : b)
+  for (const auto& [name, value, unit] : b)
     if (!in_a.contains(name)) all.push_back(compare(name, nullptr, &value));
   return all;
 }

@@ -1,0 +1,61 @@
+// Who runs jobs: processes on this machine now, a batch system some day. An executor is told to start jobs and asked what
+// ended; it knows nothing about sweeps, stores or results. A job is the command line
+//   PROGRAM run --gpu CONFIG --json RESULT --quiet
+// which leaves RESULT whole or not at all. Adding one: a file in executors/ that ends with a RegisterExecutor.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/types.h"
+
+namespace terrace {
+
+struct ExecutorOptions {
+  std::string program;   // the binary that runs a job
+  u32 jobs = 1;          // at most so many at once
+  u64 memory_bytes = 0;  // for all of them together; 0: what the machine can spare
+};
+
+struct Task {
+  std::string id;
+  std::string config_path, result_path;
+  u64 memory_bytes = 0;  // about what it will need
+};
+
+struct Ended {
+  std::string id;
+  int exit_code = 0;    // -1: it did not end by itself, and running it again may help
+  std::string message;  // what it said on standard error
+  double seconds = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;  // ends whatever still runs, at once
+  /// Whether one more may start now. One may always start when none runs.
+  virtual bool has_room(const Task& task) const = 0;
+  /// Called only when there is room.
+  virtual void start(const Task& task) = 0;
+  /// What ended since the last call. Waits until something ends or so many seconds have passed; an interrupt ends the
+  /// wait.
+  virtual std::vector<Ended> wait(double seconds) = 0;
+  virtual u32 running() const = 0;
+  /// Asks everything to stop and waits until it has.
+  virtual void stop() = 0;
+};
+
+using MakeExecutor = std::unique_ptr<Executor> (*)(const ExecutorOptions&);
+struct RegisterExecutor {
+  RegisterExecutor(const char* name, MakeExecutor make);
+};
+/// By name; an unknown one is an InputError that names those there are.
+std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorOptions& options);
+
+/// What the machine can spare for jobs: nine tenths of what is free now, within the limit of the process's group.
+u64 spare_memory_bytes();
+
+}  // namespace terrace

@@ -1,0 +1,29 @@
+// Line and bar charts as SVG, in panels side by side, drawn by nothing but this.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace terrace {
+
+struct ChartPoint {
+  std::string x;  // a number for lines, any text for bars
+  double y;
+};
+
+struct Chart {
+  std::string title, x_title, y_title;
+  bool bars = false;
+  /// Panels by their titles, in each the series by theirs; an empty title is not shown.
+  std::map<std::string, std::map<std::string, std::vector<ChartPoint>>> panels;
+};
+
+/// Every panel has its own scale, from zero.
+std::string chart_svg(const Chart& chart);
+
+/// For text in XML and HTML.
+std::string escaped(const std::string& text);
+
+}  // namespace terrace

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/report.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "engine/check.h"
+#include "experiment/plot.h"
+#include "experiment/sweep_file.h"
+#include "text/output.h"
+
+namespace terrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Export {
+  const char* name;
+  const char* sql;
+};
+/// In an order that depends on contents alone, so that two stores with the same results give the same files.
+constexpr Export kExports[] = {
+    {"jobs",
+     "SELECT id, state, machine, tenants, size, seed, sms, revision, code, compiler, digest, cycles, "
+     "warp_instructions, "
+     "thread_instructions, total_ipc, exit_code, message FROM job ORDER BY machine, tenants, size, seed, sms, id"},
+    {"tenants",
+     "SELECT id AS job, tenant, name, workload, ptx_hash, tenant.sms, tenant.cycles, tenant.warp_instructions, "
+     "tenant.thread_instructions, ipc, warp_ipc, completed_runs, capped, fault FROM tenant JOIN job ON job.number = "
+     "tenant.job "
+     "ORDER BY job.id, tenant"},
+    {"kernels",
+     "SELECT id AS job, kernel, tenant, name, kernel.cycles, kernel.warp_instructions, kernel.thread_instructions, ipc "
+     "FROM "
+     "kernel JOIN job ON job.number = kernel.job ORDER BY job.id, kernel"},
+    {"results", "SELECT * FROM results ORDER BY sweep, grid, gpu, design, mix, list, size, seed, sms, until, settings"},
+    {"metrics",
+     "SELECT point.sweep, grid, gpu, design, mix, list, size, seed, sms, until, settings, point.job, name, value, "
+     "reference "
+     "FROM metric JOIN point USING (sweep, point) ORDER BY sweep, point.point, name"},
+    {"searches", "SELECT * FROM search ORDER BY sweep, grid, gpu, design, mix, size, seed, settings"},
+    {"stats", "SELECT job, name, value, unit FROM stats ORDER BY job, name"},
+    {"effort",
+     "SELECT id AS job, simulation_seconds, process_seconds, warp_instructions_per_second, cycles_per_second, "
+     "peak_rss_bytes, "
+     "stored_at FROM effort JOIN job ON job.number = effort.job ORDER BY job.id"},
+};
+
+std::string csv_text(const Cell& cell) {
+  if (const auto* whole = std::get_if<i64>(&cell)) return fmt::format("{}", *whole);
+  if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (!text) return "";
+  if (text->find_first_of(",\"\n\r") == text->npos) return *text;
+  std::string quoted = "\"";
+  for (const char c : *text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+Tree tree_of(const Cell& cell) {
+  if (const auto* whole = std::get_if<i64>(&cell)) return Tree(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) return Tree(*real);
+  if (const auto* text = std::get_if<std::string>(&cell)) return Tree(*text);
+  return Tree();
+}
+
+void write_whole(const fs::path& path, const std::string& text) {
+  OutputFile file(path.string());
+  file.write(text);
+  file.commit();
+}
+
+/// Row by row: a store may hold more than memory does.
+void write_csv(Database& database, const char* sql, const fs::path& path) {
+  OutputFile file(path.string());
+  Statement rows(database, sql);
+  std::string line;
+  for (u32 i = 0; i < rows.columns(); ++i) line += (i == 0 ? "" : ",") + rows.name(i);
+  file.write(line + "\n");
+  while (rows.step()) {
+    line.clear();
+    for (u32 i = 0; i < rows.columns(); ++i) line += (i == 0 ? "" : ",") + csv_text(rows.cell(i));
+    file.write(line + "\n");
+  }
+  file.commit();
+}
+
+/// {"schema": ..., "jobs": [...], "tenants": [...], ...}: the tables of the CSV files, one object for each row.
+void write_json(Database& database, const fs::path& path) {
+  OutputFile file(path.string());
+  file.write("{\"schema\": \"terrace.store/1\"");
+  for (const Export& table : kExports) {
+    file.write(fmt::format(",\n\"{}\": [", table.name));
+    Statement rows(database, table.sql);
+    bool first = true;
+    while (rows.step()) {
+      std::string line = first ? "\n{" : ",\n{";
+      first = false;
+      for (u32 i = 0; i < rows.columns(); ++i) {
+        std::string value = json_text(tree_of(rows.cell(i)));
+        value.pop_back();
+        line += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", rows.name(i), value);
+      }
+      file.write(line + "}");
+    }
+    file.write("]");
+  }
+  file.write("}\n");
+  file.commit();
+}
+
+std::string label_at(const Values& values, const std::vector<std::string>& row, const std::string& label,
+                     const Plot& plot) {
+  if (label.empty()) return "";
+  for (std::size_t i = 0; i < values.labels.size(); ++i)
+    if (values.labels[i] == label) return row[i];
+  input_error("plot {}: its values have no label \"{}\"", plot.name, label);
+}
+
+Chart chart_of(const Plot& plot, const Values& values) {
+  Chart chart{plot.title, plot.x_title, plot.y_title, plot.bars, {}};
+  for (const auto& [row, value] : values.rows) {
+    const std::string x = label_at(values, row, plot.x, plot);
+    auto& points = chart.panels[label_at(values, row, plot.panel, plot)][label_at(values, row, plot.series, plot)];
+    for (const ChartPoint& point : points)
+      if (point.x == x)
+        input_error("plot {}: has several values at {} = {}; choose with brackets, or take a mean", plot.name, plot.x,
+                    x);
+    points.push_back({x, value});
+  }
+  return chart;
+}
+
+struct SweepReport {
+  std::string claims;  // lines of CSV
+  std::string html;
+  std::string said;
+};
+
+SweepReport report_sweep(Store& store, const std::string& name, const fs::path& out) {
+  SweepReport report;
+  Mistakes ignored(name);  // it was checked when it ran; another version may know less
+  const SweepFile file = parse_sweep(name + ".toml", store.sweep_file(name), "", ignored);
+  const auto results = stored_results(store, name);
+  report.html += fmt::format("<h2>{}</h2>\n", escaped(name));
+  std::string rows;
+  for (const Claim& claim : file.claims) {
+    std::string value, problem;
+    try {
+      const Values values = Expression(claim.value).evaluate(*results);
+      if (!values.scalar()) input_error("has {} values, and a claim is one number; take a mean", values.rows.size());
+      value = fmt::format("{}", values.rows.begin()->second);
+    } catch (const InputError& error) {
+      problem = error.what();
+    }
+    report.claims += fmt::format("{},{},{},{},{}\n", csv_text(name), csv_text(claim.id), value, csv_text(problem),
+                                 csv_text(claim.value));
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td><code>{}</code></td></tr>\n", escaped(claim.id),
+                        value.empty() ? escaped(problem) : value, escaped(claim.value));
+  }
+  if (!rows.empty())
+    report.html += "<table><tr><th>claim</th><th>value</th><th>computed as</th></tr>\n" + rows + "</table>\n";
+  for (const Plot& plot : file.plots) {
+    const std::string image = fmt::format("{}_{}.svg", name, plot.name);
+    try {
+      const Values values = Expression(plot.y).evaluate(*results);
+      write_whole(out / image, chart_svg(chart_of(plot, values)));
+      report.html += fmt::format("<p><img src=\"{}\" alt=\"{}\"></p>\n", image, escaped(plot.title));
+      report.said += fmt::format("{}\n", (out / image).string());
+    } catch (const InputError& error) {
+      report.html += fmt::format("<p>{}: {}</p>\n", escaped(plot.title), escaped(error.what()));
+      report.said += fmt::format("{} is not drawn: {}\n", image, error.what());
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+std::string write_report(const std::string& store_path, const std::string& out) {
+  Store store = Store::existing(store_path);
+  const fs::path folder(out);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) input_error("{}: cannot be made: {}", out, error.message());
+  std::string said;
+  for (const Export& table : kExports) {
+    const fs::path path = folder / fmt::format("{}.csv", table.name);
+    write_csv(store.database(), table.sql, path);
+    said += path.string() + "\n";
+  }
+  write_json(store.database(), folder / "results.json");
+  said += (folder / "results.json").string() + "\n";
+  std::string claims = "sweep,claim,value,problem,expression\n";
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Terrace results</title>\n"
+      "<style>body{font-family:sans-serif;margin:2em} td,th{padding:.2em "
+      ".8em;text-align:left}</style>\n<h1>Results</h1>\n";
+  for (const std::string& sweep : store.sweeps()) {
+    const SweepReport report = report_sweep(store, sweep, folder);
+    claims += report.claims;
+    html += report.html;
+    said += report.said;
+  }
+  write_whole(folder / "claims.csv", claims);
+  write_whole(folder / "index.html", html + "</html>\n");
+  return said + (folder / "claims.csv").string() + "\n" + (folder / "index.html").string() + "\n";
+}
+
+}  // namespace terrace

@@ -1,0 +1,127 @@
+// A sweep file: which runs, which claims they feed and how each is computed, which plots to draw. docs/sweeps.md is the
+// guide for users. Reading never stops at the first mistake: all of them are listed before anything runs.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/loader.h"
+#include "engine/check.h"
+#include "engine/types.h"
+#include "text/tree.h"
+
+namespace terrace {
+
+/// Where machines and designs are found by name; an unknown name is an InputError.
+struct ConfigSource {
+  std::function<LayerFile(const std::string&)> gpu, design;
+};
+
+/// Everything wrong with a file, by line; a sentence that is there already is not added again.
+class Mistakes {
+ public:
+  explicit Mistakes(std::string file) : file_(std::move(file)) {}
+
+  template <class... Args>
+  void add(u32 line, fmt::format_string<Args...> format, Args&&... args) {
+    put(line, place(line) + ": " + fmt::format(format, std::forward<Args>(args)...));
+  }
+  /// Does `act`; what it refuses is a mistake of that line. False then.
+  template <class Act>
+  bool guard(u32 line, Act&& act) {
+    try {
+      act();
+      return true;
+    } catch (const InputError& error) {
+      const std::string what = error.what();
+      put(line, what.starts_with(file_) ? what : place(line) + ": " + what);
+      return false;
+    }
+  }
+  bool none() const { return sentences_.empty(); }
+  /// An InputError with all of them, if there are any.
+  void raise() const;
+
+ private:
+  std::string place(u32 line) const { return line == 0 ? file_ : fmt::format("{}:{}", file_, line); }
+  void put(u32 line, std::string sentence);
+
+  std::string file_;
+  std::vector<std::pair<u32, std::string>> sentences_;  // with their lines
+};
+
+/// Tenants that run together.
+struct Mix {
+  std::string label;  // "gups+mm"
+  std::string list;   // the named list it stands in, or empty
+  std::vector<std::string> tenants;
+};
+
+/// How a mix shares the SMs.
+struct Shares {
+  std::string label;        // as written: "even", "12", "10,14", "oracle:NAME"
+  std::vector<u64> counts;  // none: evenly
+  std::string search;       // NAME of an oracle search
+};
+
+/// A key of the configuration with the values it takes in turn.
+struct Axis {
+  std::string key;
+  std::vector<Tree> values;
+  bool machine = true;  // a change of the machine, which alone runs share; false: of the design only
+  u32 line = 0;
+};
+
+struct Grid {
+  std::string name;
+  u32 line = 0;
+  std::vector<std::string> gpus;
+  std::vector<std::vector<std::string>> designs;
+  std::vector<Mix> mixes;
+  std::vector<std::string> sizes, untils;
+  std::vector<u64> seeds;
+  std::vector<Shares> shares;
+  std::vector<Axis> axes;
+  std::optional<bool> alone;         // whether alone runs are wanted; unless said, for two tenants and more
+  std::map<std::string, u32> lines;  // of its keys
+  std::string optimise;              // the metric of an oracle search; empty: a plain grid
+};
+
+/// The line of a key of a grid, or of the grid itself.
+inline u32 line_of(const Grid& grid, const std::string& key) {
+  const auto found = grid.lines.find(key);
+  return found == grid.lines.end() ? grid.line : found->second;
+}
+
+struct Claim {
+  std::string id, value;  // an expression
+  u32 line = 0;
+};
+
+struct Plot {
+  std::string name, title, y, x, series, panel, x_title, y_title;
+  bool bars = false;
+  u32 line = 0;
+};
+
+struct SweepFile {
+  std::string path, text;
+  std::string name;
+  std::vector<Grid> grids;  // searches among them
+  std::vector<Claim> claims;
+  std::vector<Plot> plots;
+};
+
+/// Reads `text`; `size` replaces every size in it when it is not empty. Names of machines, designs and workloads are
+/// looked up when the sweep is planned.
+SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes);
+
+/// What a person writes for a value: text without quotes.
+std::string plain_text(const Tree& value);
+
+}  // namespace terrace

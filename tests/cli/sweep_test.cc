@@ -1,0 +1,305 @@
+// terrace sweep and terrace report, as a user meets them: interrupted, killed, out of disk, two at once.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "engine/check.h"
+#include "engine/rng.h"
+#include "experiment/store.h"
+#include "support/program.h"
+#include "support/scratch.h"
+#include "text/tree.h"
+
+namespace terrace {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// The smallest machine that runs everything, and runs of a moment: what is tested is what is around them.
+constexpr const char* kSmallMachine = R"(
+name = "small"
+sm.count = 4
+l2.bytes = 131072
+l2.slices = 1
+dram.channels = 1
+tenancy.reference_sms = 4
+)";
+constexpr const char* kMoments = "gpu = \"small.toml\"\nsize = \"mini\"\nuntil = \"cycles:3000\"\n";
+
+double seconds_since(std::chrono::steady_clock::time_point from) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+}
+
+class SweepCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { scratch_.write("small.toml", kSmallMachine); }
+  std::string folder() const { return scratch_.path().string(); }
+  Outcome sweep(const std::string& store, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"sweep", "s.toml", "--store", store, "--jobs", "2", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_terrace(words, folder());
+  }
+  Child start(const std::string& store) {
+    return Child(terrace_program(), {"sweep", "s.toml", "--store", store, "--jobs", "2", "--quiet"}, folder());
+  }
+  /// Everything that a store holds, but for how long it took.
+  std::string contents(const std::string& store) {
+    fs::remove_all(scratch_.path() / "report");
+    const Outcome report = run_terrace({"report", "--store", store, "--out", "report"}, folder());
+    EXPECT_EQ(report.exit_code, 0) << report.err;
+    std::string all;
+    for (const char* table : {"jobs", "tenants", "kernels", "results", "metrics", "searches", "stats", "claims"})
+      all += read_file((scratch_.path() / "report" / (std::string(table) + ".csv")).string());
+    return all;
+  }
+  /// Nineteen jobs: mixes, their alone runs, and a search.
+  void write_many() {
+    scratch_.write("s.toml", fmt::format(R"(
+[[grid]]
+{}
+mix = [["gups", "mm"]]
+seed = [1, 2, 3, 4, 5]
+[[search]]
+name = "best"
+{}
+mix = [["gups", "cp"]]
+[[claim]]
+id = "mean"
+value = 'mean(total_ipc[grid="grid1"])'
+)",
+                                         kMoments, kMoments));
+  }
+  bool left_over(const std::string& store) const { return fs::exists(scratch_.path() / (store + "-jobs")); }
+
+  Scratch scratch_;
+};
+
+TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
+  write_many();
+  const Outcome first = sweep("a.db");
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr(" 0 were stored before, 0 failed; results are in a.db\n"));
+  EXPECT_THAT(first.out, HasSubstr("best: gups+cp shares small.toml as "));
+  const std::string before = contents("a.db");
+  const Outcome again = sweep("a.db");
+  EXPECT_THAT(again.out, HasSubstr(" jobs: 0 ran, ")) << again.out;
+  EXPECT_EQ(contents("a.db"), before);
+  EXPECT_FALSE(left_over("a.db"));
+}
+
+TEST_F(SweepCommand, KilledFiftyTimesEndsWithTheSameStore) {
+  write_many();
+  const auto from = std::chrono::steady_clock::now();
+  ASSERT_EQ(sweep("whole.db").exit_code, 0);
+  const double undisturbed = seconds_since(from);
+  const std::string expected = contents("whole.db");
+  Rng rng(20261115, "kill");
+  u64 cut_short = 0;
+  for (int kill = 0; kill < 50; ++kill) {
+    Child child = start("killed.db");
+    // Together they have two and a half times the time that is needed: kills fall on every part of the sweep.
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(undisturbed / 10 * static_cast<double>(rng.below(1000)) / 1000));
+    child.signal(SIGKILL);
+    cut_short += child.wait().exit_code == 1000 + SIGKILL;
+  }
+  EXPECT_GE(cut_short, 25u) << "most kills must find it at work";
+  const Outcome last = sweep("killed.db");
+  EXPECT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_EQ(contents("killed.db"), expected);
+  EXPECT_FALSE(left_over("killed.db"));
+}
+
+TEST_F(SweepCommand, AFailedJobKeepsItsMessageAndDoesNotStopTheOthers) {
+  // Two warps are too few for a block of either program.
+  scratch_.write("s.toml", fmt::format("[[grid]]\n{}workload = [\"mm\", \"cp\"]\nset.sm.warps = [2, 16]\n", kMoments));
+  const Outcome outcome = sweep("a.db");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("4 jobs: 4 ran, 0 were stored before, 2 failed"));
+  EXPECT_THAT(outcome.out, HasSubstr("failed: small mm mini ("));
+  EXPECT_THAT(contents("a.db"), HasSubstr("kernel sgemm_nt needs 4 warps"));
+  // It lies in the job: it is not run again unless somebody asks.
+  EXPECT_THAT(sweep("a.db").out, HasSubstr("4 jobs: 0 ran, 4 were stored before, 2 failed"));
+  EXPECT_THAT(sweep("a.db", {"--retry-failed"}).out, HasSubstr("4 jobs: 2 ran, 2 were stored before, 2 failed"));
+}
+
+TEST_F(SweepCommand, CtrlCStopsItCleanlyAndARerunGoesOn) {
+  // The long ones go first: they are under way for as long as it takes, while the short ones come and go.
+  scratch_.write("s.toml", fmt::format("[[grid]]\n{}workload = \"gups\"\nseed = [1, 2, 3, 4]\n"
+                                       "[[grid]]\ngpu = \"dws_30sm\"\nworkload = \"mm\"\nsize = \"paper\"\n",
+                                       kMoments));
+  Child child = start("a.db");
+  const std::string store = (scratch_.path() / "a.db").string();
+  const auto waiting = std::chrono::steady_clock::now();
+  std::size_t stored = 0;
+  while (stored < 4 && seconds_since(waiting) < 60) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // Not there yet, or not ready yet, is no mistake here.
+    try {
+      stored = Store::existing(store).states().size();
+    } catch (const InputError&) {
+    }
+  }
+  const auto from = std::chrono::steady_clock::now();
+  child.signal(SIGINT);
+  const Outcome outcome = child.wait();
+  EXPECT_LT(seconds_since(from), 5);
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.err, "terrace: interrupted: 4 of 5 jobs are stored in a.db; the same command goes on\n");
+  EXPECT_FALSE(left_over("a.db"));
+  const Outcome dry = sweep("a.db", {"--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("5 jobs, 1 to run: "));
+}
+
+TEST_F(SweepCommand, TwoAtOnceOnOneStoreShareTheWork) {
+  write_many();
+  ASSERT_EQ(sweep("whole.db").exit_code, 0);
+  Child one = start("a.db"), two = start("a.db");
+  const Outcome first = one.wait(), second = two.wait();
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  const auto ran = [](const Outcome& outcome) {
+    return std::stoul(outcome.out.substr(outcome.out.find(" jobs: ") + 7));
+  };
+  const std::size_t at = first.out.rfind('\n', first.out.find(" jobs: "));
+  const std::size_t jobs = std::stoul(first.out.substr(at == std::string::npos ? 0 : at + 1));
+  EXPECT_EQ(ran(first) + ran(second), jobs) << first.out << second.out;
+  EXPECT_EQ(contents("a.db"), contents("whole.db"));
+}
+
+/// Runs a shell script in which $TERRACE is the program, with file systems of its own; nothing where that is forbidden.
+std::optional<Outcome> in_own_mounts(const std::string& script, const std::string& folder) {
+  for (const char* how : {"-m", "-rm"}) {
+    if (Child("/usr/bin/unshare", {how, "mount", "-t", "tmpfs", "none", "/mnt"}, folder).wait().exit_code != 0)
+      continue;
+    return Child("/usr/bin/unshare", {how, "/bin/bash", "-c", "TERRACE=" + terrace_program() + "\n" + script}, folder)
+        .wait();
+  }
+  return std::nullopt;
+}
+
+TEST_F(SweepCommand, AFullDiskIsToldInOneSentenceAndLosesNothing) {
+  write_many();
+  ASSERT_EQ(sweep("whole.db").exit_code, 0);
+  const auto outcome = in_own_mounts(R"(
+mount -t tmpfs -o size=500k none /mnt && cp s.toml small.toml /mnt || exit 99
+(cd /mnt && $TERRACE sweep s.toml --jobs 2 --quiet); echo "exit $?"
+mount -o remount,size=50m /mnt
+(cd /mnt && $TERRACE sweep s.toml --jobs 2 --quiet); echo "exit $?"
+cp /mnt/results.db grown.db)",
+                                     folder());
+  if (!outcome)
+    GTEST_SKIP() << "no file system can be mounted here; AFileThatMayNotGrow... tests the same with a limit on files";
+  EXPECT_THAT(outcome->err, HasSubstr("space")) << outcome->out;
+  EXPECT_EQ(std::count(outcome->err.begin(), outcome->err.end(), '\n'), 1) << outcome->err;
+  EXPECT_TRUE(outcome->out.starts_with("exit 2\n")) << outcome->out << outcome->err;
+  EXPECT_TRUE(outcome->out.ends_with("exit 0\n")) << outcome->out << outcome->err;
+  EXPECT_THAT(outcome->out, ::testing::Not(HasSubstr(" 0 were stored before"))) << "what was stored stayed";
+  EXPECT_EQ(contents("grown.db"), contents("whole.db"));
+}
+
+TEST_F(SweepCommand, AFileThatMayNotGrowIsToldInOneSentenceAndLosesNothing) {
+  write_many();
+  ASSERT_EQ(sweep("whole.db").exit_code, 0);
+  const std::string limited =
+      "ulimit -f 400; exec " + terrace_program() + " sweep s.toml --store a.db --jobs 2 --quiet";
+  const Outcome outcome = Child("/bin/bash", {"-c", limited}, folder()).wait();
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("cannot be ")) << "read or written";
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  const Outcome rest = sweep("a.db");
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.out, ::testing::Not(HasSubstr(" 0 were stored before")));
+  EXPECT_EQ(contents("a.db"), contents("whole.db"));
+}
+
+TEST_F(SweepCommand, AStoreThatCannotBeUsedIsToldBeforeAnythingRuns) {
+  write_many();
+  scratch_.write("bad.db", std::string(4096, 'x'));
+  const Outcome outcome = sweep("bad.db");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err, "terrace: bad.db: is not a store of Terrace; name another file\n");
+  EXPECT_EQ(read_file((scratch_.path() / "bad.db").string()), std::string(4096, 'x'));
+  EXPECT_EQ(scratch_.files(), 3u);
+}
+
+TEST_F(SweepCommand, MistakesAreAllListedBeforeTheFirstJob) {
+  scratch_.write("s.toml", "[[grid]]\ngpu = \"cd_24s\"\nworkload = \"gup\"\nsiz = \"mini\"\n");
+  const Outcome outcome = sweep("a.db");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 4) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("terrace: s.toml has 3 mistakes; nothing was run:\n  s.toml:2: no machine named \"cd_24s\""));
+  EXPECT_EQ(scratch_.files(), 2u);
+}
+
+TEST_F(SweepCommand, DryRunListsJobsAndTimeAndMakesNothing) {
+  write_many();
+  const Outcome first = sweep("a.db", {"--dry-run"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("small    gups mm  mini  1     even  to run"));
+  EXPECT_THAT(first.out, HasSubstr(" to run: about "));
+  EXPECT_THAT(first.out, HasSubstr("on 2 workers"));
+  EXPECT_EQ(scratch_.files(), 2u);
+  ASSERT_EQ(sweep("a.db").exit_code, 0);
+  EXPECT_THAT(sweep("a.db", {"--dry-run"}).out, HasSubstr(" jobs, 0 to run"));
+}
+
+TEST_F(SweepCommand, AJobThatOutgrowsTheMemoryFailsWithASentence) {
+  scratch_.write(
+      "s.toml",
+      "[[grid]]\ngpu = \"small.toml\"\nworkload = \"bfs\"\nsize = \"tiny\"\nuntil = \"cycles:300\"\nseed = [1, 2]\n");
+  const Outcome outcome = sweep("a.db", {"--memory", "20M"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out,
+              HasSubstr("needs more than the 20 MB of memory that jobs may use; use a smaller size, or give more"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 failed"));
+  // It was not the job's own fault: with more memory it runs without being asked for again.
+  EXPECT_THAT(sweep("a.db").out, HasSubstr("2 jobs: 2 ran, 0 were stored before, 0 failed"));
+}
+
+TEST_F(SweepCommand, ReportComputesClaimsAndDrawsPlots) {
+  scratch_.write("s.toml", R"(
+[[grid]]
+gpu = "small.toml"
+workload = ["mm", "cp"]
+size = "mini"
+sms = [1, 2, 4]
+[[claim]]
+id = "gain"
+value = 'max(total_ipc[sms=4] / total_ipc[sms=1]) > 1'
+[[claim]]
+id = "many"
+value = 'total_ipc'
+[[plot]]
+name = "curve"
+y = 'total_ipc'
+x = "sms"
+panel = "mix"
+)");
+  ASSERT_EQ(sweep("a.db").exit_code, 0);
+  const Outcome report = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  const auto file = [&](const std::string& name) { return read_file((scratch_.path() / "r" / name).string()); };
+  EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,gain,1,,"));
+  EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,many,,\"has 6 values, and a claim is one number; take a mean\","));
+  const std::string svg = file("s_curve.svg");
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  std::size_t circles = 0;
+  for (std::size_t at = svg.find("<circle"); at != svg.npos; at = svg.find("<circle", at + 1)) ++circles;
+  EXPECT_EQ(circles, 6u);
+  const Tree json = parse_json(file("results.json"), "results.json");
+  EXPECT_EQ(json.find("jobs")->items().size(), 6u);
+  EXPECT_EQ(json.find("results")->items().size(), 6u);
+}
+
+}  // namespace
+}  // namespace terrace
