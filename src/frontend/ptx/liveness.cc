@@ -2,6 +2,7 @@
 #include "frontend/ptx/liveness.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -136,22 +137,29 @@ Placement place_registers(const Function& function, const Liveness& liveness) {
   std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
     return std::pair(liveness.ranges[a].start, a) < std::pair(liveness.ranges[b].start, b);
   });
-  // Per slot: the first half step at which it is free again.
-  std::vector<u32> slot_free, predicate_free;
+  // For predicates, words and double words, per place: the first half step at which it is free again. A place is never
+  // given to another width: ranges are those of one thread, and a lane that has left a loop may need what it has while
+  // others still run there and write their lanes of the same place. A lane's double word lies where two lanes' words do.
+  std::array<std::vector<u32>, 3> free;
   for (const u32 reg : order) {
     const auto range = liveness.ranges[reg];
-    const u32 slots = slots_of(function.registers[reg].type);
-    auto& free = slots == 0 ? predicate_free : slot_free;
-    const u32 need = std::max(slots, 1u);
-    u32 at = 0;
-    const auto taken = [&](u32 s) { return s < free.size() && free[s] > range.start; };
-    while (taken(at) || (need == 2 && taken(at + 1))) ++at;
-    if (free.size() < at + need) free.resize(at + need, 0);
-    for (u32 s = at; s < at + need; ++s) free[s] = range.end + 1;
-    result.place[reg] = at;
+    auto& places = free[slots_of(function.registers[reg].type)];
+    const auto found = std::find_if(places.begin(), places.end(), [&](u32 end) { return end <= range.start; });
+    result.place[reg] = static_cast<u32>(found - places.begin());
+    if (found == places.end())
+      places.push_back(range.end + 1);
+    else
+      *found = range.end + 1;
   }
-  result.slots = static_cast<u32>(slot_free.size());
-  result.predicates = static_cast<u32>(predicate_free.size());
+  // Double words first, so that they are aligned.
+  const u32 pairs = static_cast<u32>(free[2].size());
+  for (const u32 reg : order) {
+    const u32 slots = slots_of(function.registers[reg].type);
+    if (slots == 2) result.place[reg] *= 2;
+    if (slots == 1) result.place[reg] += 2 * pairs;
+  }
+  result.slots = 2 * pairs + static_cast<u32>(free[1].size());
+  result.predicates = static_cast<u32>(free[0].size());
   return result;
 }
 

@@ -24,7 +24,8 @@ struct Liveness {
 
 Liveness analyse_liveness(const FunctionDecoder& decoded, const ControlFlow& flow);
 
-/// Register -> first slot of the window, or index of the predicate. First fit in order of start (linear scan).
+/// Register -> first slot of the window, or index of the predicate. First fit in order of start (linear scan), among
+/// places of one width.
 struct Placement {
   std::vector<u32> place;
   u32 slots = 0, predicates = 0;
