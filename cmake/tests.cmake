@@ -28,7 +28,7 @@ function(terrace_list_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300 ${ARGN})
 endfunction()
 
-terrace_tests(unit unit contract timing)
+terrace_tests(unit unit contract timing papers)
 # MPFR is the reference that the arithmetic of PTX is held to.
 target_link_libraries(unit PRIVATE mpfr gmp)
 # A test looks into every object of the program for calls of the math library.
@@ -89,7 +89,7 @@ add_test(NAME random_kernels.all COMMAND random_kernels --gtest_also_run_disable
 set_tests_properties(random_kernels.all PROPERTIES LABELS slow TIMEOUT 3600)
 add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --gtest_filter=GpuLawsMatrix.*)
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
-foreach(workload atax bfs bicg blk cp gesummv gups mm mvt)
+foreach(workload atax bfs bicg blk color cp fw gesummv gups kmeans mis mm mvt pagerank sssp xsbench)
   add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
   set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)
 endforeach()

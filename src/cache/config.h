@@ -35,7 +35,7 @@ struct L2Config {
   u32 miss_merges = 32;
   u32 reply_entries = 32;
   u32 write_back_entries = 16;
-  SetHash index = SetHash::kFolded;
+  SetHash index = SetHash::kPolynomial;
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1u << 30), "size of all slices together");
     v("ways", ways, in(1, 64), "ways of a set");
@@ -47,7 +47,8 @@ struct L2Config {
     v("reply_entries", reply_entries, in(1, 4096), "replies that may wait in a slice");
     v("write_back_entries", write_back_entries, in(1, 4096),
       "dirty lines that wait to leave a slice before it takes no more misses");
-    v("index", index, {"low_bits", "folded"}, "how a line chooses its set: low bits, or all bits folded together");
+    v("index", index, {"low_bits", "folded", "polynomial"},
+      "how a line chooses its set: its low bits, all bits folded, or its remainder by a polynomial over GF(2)");
   }
 };
 

@@ -72,7 +72,7 @@ void L2Slice::send_reply(Cycle now) {
   const u32 output = index(access.sm);
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) return;
-  const bool carries_line = access.kind == AccessKind::kLoad || access.kind == AccessKind::kWalk;
+  const bool carries_line = access.kind == AccessKind::kLoad;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes));
   ++stats.replies[access.tenant];
   event(now, "replies to SM {}", output);
@@ -124,14 +124,21 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     }
     misses_.join(line, ref);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
-    ++stats.lookups[access.tenant];
+    count(access, false);
     event(now, "line {:#x} of SM {} {}", line * line_bytes_, index(access.sm),
           outlook == Join::kFirst ? "misses" : "joins a miss");
     return true;
   }
   hits_.push({ref, now + config_.hit_cycles});
-  ++stats.lookups[access.tenant];
+  count(access, entry >= 0);
   return true;
+}
+
+void L2Slice::count(const Access& access, bool hit) {
+  ++stats.lookups[access.tenant];
+  if (access.kind != AccessKind::kWalk) return;
+  ++stats.walk_lookups[access.walk_level - 1][access.tenant];
+  stats.walk_hits[access.walk_level - 1][access.tenant] += hit;
 }
 
 void L2Slice::perform(const Access& access) {
@@ -162,23 +169,26 @@ Cycle L2Slice::next_wakeup(Cycle now) const {
 
 void L2Slice::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " lines are awaited from memory\n";
-  if (!hits_.empty() || !filled_.empty()) out << hits_.size() + filled_.size() << " replies wait to be sent\n";
+  if (const u32 unread = wiring_.from_dram.size()) out << unread << " answers of memory are on their link\n";
+  if (wiring_.to_dram.size() == wiring_.to_dram.capacity())
+    out << "its link to memory is full: " << wiring_.to_dram.size() << " requests are not taken\n";
+  if (!hits_.empty() || !filled_.empty()) {
+    const Ring<Reply>& first = filled_.empty() ? hits_ : filled_;
+    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to SM "
+        << index(accesses_[first.front().access].sm) << (reply_refused_ ? ", which takes none\n" : "\n");
+  }
   if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }
 
-void L2Slice::forget(PhysAddr first, u64 bytes) {
-  const u64 from = line_of(first), to = line_of(PhysAddr{first.raw + bytes - 1});
-  const auto drop = [&](i32 entry) {
-    if (entry >= 0) tags_.invalidate(static_cast<u32>(entry));
-  };
-  // Whichever is shorter: the lines of the range, or the lines of the cache.
-  if (to - from < tags_.entries()) {
-    for (u64 line = from; line <= to; ++line) drop(tags_.find(line));
-  } else {
-    for (u32 entry = 0; entry < tags_.entries(); ++entry) {
-      if (tags_.valid(entry) && tags_.key(entry) >= from && tags_.key(entry) <= to) drop(static_cast<i32>(entry));
-    }
+void L2Slice::forget(std::span<const Range> ranges) {
+  for (u32 entry = 0; entry < tags_.entries(); ++entry) {
+    if (!tags_.valid(entry)) continue;
+    const u64 first = tags_.key(entry) * line_bytes_;
+    // The first range that ends behind the line's first byte.
+    const auto range =
+        std::upper_bound(ranges.begin(), ranges.end(), first, [](u64 at, const Range& r) { return at < r.end; });
+    if (range != ranges.end() && range->first < first + line_bytes_) tags_.invalidate(entry);
   }
 }
 

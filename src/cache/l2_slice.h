@@ -4,7 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fmt/format.h>
+
+#include <array>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "cache/config.h"
@@ -21,7 +25,9 @@
 namespace terrace {
 
 struct L2Stats {
+  static constexpr u32 kWalkLevels = 4;
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
+  std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
   Counter fills, write_backs, fetches;
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "requests that were looked up");
@@ -34,6 +40,10 @@ struct L2Stats {
     v("fetches", fetches, "lines", "lines asked for from memory");
     v("fills", fills, "lines", "lines that arrived from memory");
     v("write_backs", write_backs, "lines", "dirty lines written to memory");
+    for (u32 i = 0; i < kWalkLevels; ++i) {
+      v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines", "of those: reads of page tables");
+      v(fmt::format("walk_hits_level_{}", i + 1), walk_hits[i], "lines", "of those: that found their line");
+    }
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
                sum(hits, misses, merges, write_allocations));
@@ -62,8 +72,12 @@ class L2Slice final : public Unit {
   void commit(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Host work wrote these lines: copies are forgotten, dirty or not. Between cycles only.
-  void forget(PhysAddr first, u64 bytes);
+  /// Host work wrote these bytes: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
+  /// only.
+  struct Range {
+    u64 first, end;  // physical
+  };
+  void forget(std::span<const Range> ranges);
 
   L2Stats stats;
 
@@ -93,6 +107,7 @@ class L2Slice final : public Unit {
   bool look_up_one(AccessRef ref, Cycle now);
   void allocate(u64 line, TenantId tenant, bool dirty);
   void perform(const Access& access);
+  void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
   u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
   Cycle next_wakeup(Cycle now) const;

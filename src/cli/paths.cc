@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "engine/check.h"
+#include "text/program_folder.h"
 #include "text/suggest.h"
 
 namespace terrace {
@@ -17,14 +18,14 @@ namespace fs = std::filesystem;
 
 std::string data_root() {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path folder = program.parent_path();  // PREFIX/bin, or SOURCE/build/PRESET
+  const fs::path folder = program_folder();
   for (const fs::path& root : {folder.parent_path() / "share" / "terrace", folder.parent_path().parent_path()})
     if (fs::is_directory(root / "configs", ignored)) return root.string();
   input_error(
-      "{} finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of its build; install "
-      "it anew",
-      program.string());
+      "the program in {} finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of its "
+      "build; "
+      "install it anew",
+      folder.string());
 }
 
 std::vector<ConfigFile> config_files(const ConfigFolder& folder) {

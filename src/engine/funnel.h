@@ -68,6 +68,17 @@ class Funnel {
     }
     return kNoLane;
   }
+  /// Likewise, leaving out lanes whose bit is set in `without`.
+  u32 next_ready(u32 from, const std::vector<u64>& without) const {
+    u32 word = from / 64;
+    u64 bits = ready_[word] & ~without[word] & (~u64{0} << from % 64);
+    for (u32 step = 0; step <= words_; ++step) {
+      if (bits != 0) return word * 64 + static_cast<u32>(std::countr_zero(bits));
+      word = word + 1 == words_ ? 0 : word + 1;
+      bits = ready_[word] & ~without[word];
+    }
+    return kNoLane;
+  }
   bool any_ready() const {
     for (const u64 word : ready_) {
       if (word != 0) return true;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 #include "engine/check.h"
 #include "engine/rng.h"
@@ -25,6 +26,12 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   due_.assign(words_, 0);
   deferred_.assign(words_, 0);
   return UnitId(units_.size() - 1);
+}
+
+Unit& Scheduler::replace(const std::string& name, Unit& stand_in) {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  SIM_CHECK(!started_ && found != names_.end(), "unit {} cannot be replaced: it runs or is not there", name);
+  return *std::exchange(units_[static_cast<size_t>(found - names_.begin())], &stand_in);
 }
 
 void Scheduler::start() {

@@ -31,6 +31,9 @@ class Scheduler {
 
   /// Adds a unit under a name that reports use. Not while running.
   UnitId add(Unit& unit, std::string name);
+  /// Puts another unit in the place of a named one, before the first cycle, and returns the one that stood there. For
+  /// tests: a stand-in passes ticks on until it no longer does, and what fills up behind it is seen.
+  Unit& replace(const std::string& name, Unit& stand_in);
 
   /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.
   void wake(UnitId unit, Cycle at) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,16 +8,14 @@
 #include <sstream>
 #include <vector>
 
-#include "config/field_list.h"
 #include "engine/check.h"
+#include "experiment/run_result.h"
 #include "frontend/ptx/machine.h"
 #include "frontend/ptx/parser.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
 #include "gpu/gpu.h"
 #include "gpu/until.h"
-#include "text/table.h"
-#include "version.h"
 
 namespace terrace {
 namespace {
@@ -79,7 +75,7 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   for (u32 i = 0; i < names.size(); ++i) {
     Tenant tenant{names[i], names[i].substr(0, names[i].find(':')), program_of(names[i], config.run), nullptr, nullptr,
                   shares[i]};
-    tenant.memory = std::make_unique<GuestMemory>(PageSize::k4K);
+    tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
     tenant.machine =
         std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),
                                        *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
@@ -102,44 +98,15 @@ Gpu::Limits limits_of(const RunConfig& run) {
   return limits;
 }
 
-double ratio(u64 a, u64 b) {
-  return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
-}
-
-/// A tenant's rate over its completed executions; without one, over what has elapsed.
-struct Rate {
-  u64 cycles, warp_instructions, thread_instructions;
-  bool capped;
-  double ipc() const { return ratio(thread_instructions, cycles); }
-  double warp_ipc() const { return ratio(warp_instructions, cycles); }
-};
-Rate rate_of(const TenantProgress& progress, Cycle now) {
-  if (progress.completed_runs == 0) return {now, progress.warp_instructions, progress.thread_instructions, true};
-  return {progress.last_completion, progress.completed_warp_instructions, progress.completed_thread_instructions,
-          false};
-}
-
-Tree describe_tenant(const Tenant& tenant, const TenantProgress& progress, const Rate& rate) {
-  Tree::List faults;
-  if (!progress.fault.empty()) faults.emplace_back(progress.fault);
-  return {{"name", tenant.text},
-          {"workload", tenant.workload},
-          {"ptx_hash", fmt::format("{:016x}", tenant.instance.code.hash())},
-          {"sms", static_cast<u64>(tenant.sms.size())},
-          {"cycles", rate.cycles},
-          {"warp_instructions", progress.warp_instructions},
-          {"thread_instructions", progress.thread_instructions},
-          {"ipc", rate.ipc()},
-          {"warp_ipc", rate.warp_ipc()},
-          {"completed_runs", progress.completed_runs},
-          {"capped", rate.capped},
-          {"faults", Tree(std::move(faults))}};
-}
-
-u64 peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<u64>(usage.ru_maxrss) * 1024;
+std::vector<TenantResult> tenant_results(const std::vector<Tenant>& tenants,
+                                         const std::vector<std::optional<CheckResult>>& checks) {
+  std::vector<TenantResult> results;
+  for (u32 i = 0; i < tenants.size(); ++i) {
+    const Tenant& tenant = tenants[i];
+    results.push_back(
+        {tenant.text, tenant.workload, tenant.instance.code.hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
+  }
+  return results;
 }
 
 }  // namespace
@@ -170,74 +137,16 @@ RunResult simulate(const RunRequest& request) {
   };
   const auto observe = [&](const Gpu& running) {
     if (!request.progress) return;
-    const double part = limits.cycles == kNever ? -1.0 : ratio(running.now(), limits.cycles);
+    const double part =
+        limits.cycles == kNever ? -1.0 : static_cast<double>(running.now()) / static_cast<double>(limits.cycles);
     request.progress(part, running.now(), all_issued(running));
   };
   const auto started = std::chrono::steady_clock::now();
   gpu.run(limits, observe);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
-  RunResult result;
+  RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);
   result.log = gpu.take_log();
-  u64 warp_instructions = 0, thread_instructions = 0;
-  double total_ipc = 0;
-  Tree::List tenant_trees, kernel_trees;
-  TextTable table{{"tenant", "SMs", "cycles", "warp inst", "thread inst", "IPC", "warp IPC", "runs", ""}, {}, {}};
-  table.right = {false, true, true, true, true, true, true, true};
-  for (u32 i = 0; i < tenants.size(); ++i) {
-    const TenantProgress progress = gpu.progress(TenantId(i));
-    const Rate rate = rate_of(progress, gpu.now());
-    warp_instructions += progress.warp_instructions;
-    thread_instructions += progress.thread_instructions;
-    total_ipc += rate.ipc();
-    Tree tree = describe_tenant(tenants[i], progress, rate);
-    std::string note = !progress.fault.empty() ? progress.fault : rate.capped ? "capped" : "";
-    if (checks[i]) {
-      result.checks_passed &= checks[i]->passed;
-      note = fmt::format("{}: {}", checks[i]->passed ? "passed" : "FAILED", checks[i]->message);
-      tree["check"] = Tree{{"passed", checks[i]->passed}, {"message", checks[i]->message}};
-    } else if (request.check) {
-      result.checks_passed = false;
-      note += note.empty() ? "not completed" : "; not completed";
-    }
-    table.rows.push_back({tenants[i].text, fmt::format("{}", tenants[i].sms.size()), fmt::format("{}", rate.cycles),
-                          fmt::format("{}", progress.warp_instructions),
-                          fmt::format("{}", progress.thread_instructions), fmt::format("{:.2f}", rate.ipc()),
-                          fmt::format("{:.3f}", rate.warp_ipc()), fmt::format("{}", progress.completed_runs), note});
-    tenant_trees.push_back(std::move(tree));
-  }
-  for (const KernelRecord& kernel : gpu.kernels()) {
-    kernel_trees.push_back({{"tenant", u64{index(kernel.tenant)}},
-                            {"name", kernel.name},
-                            {"cycles", kernel.ended - kernel.began},
-                            {"warp_instructions", kernel.warp_instructions},
-                            {"thread_instructions", kernel.thread_instructions},
-                            {"ipc", ratio(kernel.thread_instructions, kernel.ended - kernel.began)}});
-  }
-  // Identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
-  if (gpu.quiet()) gpu.stats().check_identities();
-  const std::string digest = gpu.stats().digest();
-  result.json = {{"schema", "terrace.run/1"},
-                 {"version", Tree{{"terrace", version()}, {"revision", revision()}, {"compiler", compiler()}}},
-                 {"config", parse_toml(resolved_toml(config), "the resolved configuration")},
-                 {"run", Tree{{"cycles", gpu.now()},
-                              {"warp_instructions", warp_instructions},
-                              {"thread_instructions", thread_instructions},
-                              {"wall_seconds", seconds},
-                              {"warp_instructions_per_second", static_cast<double>(warp_instructions) / seconds},
-                              {"cycles_per_second", static_cast<double>(gpu.now()) / seconds},
-                              {"peak_rss_bytes", peak_rss_bytes()},
-                              {"digest", digest}}},
-                 {"tenants", Tree(std::move(tenant_trees))},
-                 {"kernels", Tree(std::move(kernel_trees))},
-                 {"metrics", Tree{{"total_ipc", total_ipc}}},
-                 {"stats", gpu.stats().json()}};
-  result.text = table.plain() +
-                fmt::format(
-                    "\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, {:.3f} M cycles/s; "
-                    "peak memory {} MB\ndigest {}\n",
-                    gpu.now(), config.name, total_ipc, seconds, static_cast<double>(warp_instructions) / seconds / 1e6,
-                    static_cast<double>(gpu.now()) / seconds / 1e6, peak_rss_bytes() >> 20, digest);
   return result;
 }
 

@@ -14,6 +14,7 @@
 
 #include "engine/check.h"
 #include "engine/hash.h"
+#include "text/program_folder.h"
 #include "text/tree.h"
 
 extern char** environ;
@@ -86,12 +87,6 @@ std::string compile(const std::string& source, const std::string& more_flags) {
   if (status == 127) input_error("{}: compiling it needs {}; install clang-19, or give a .ptx file", source, kCompiler);
   if (status != 0) input_error("{} does not compile: {}", source, first_error(errors));
   return read_file(ptx);
-}
-
-fs::path program_folder() {
-  std::error_code error;
-  const auto program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::current_path() : program.parent_path();
 }
 
 }  // namespace

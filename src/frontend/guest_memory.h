@@ -66,6 +66,8 @@ class GuestMemory {
   /// The allocation that holds `va`, or the nearest one below it, or null.
   const Allocation* nearest(VirtAddr va) const;
   u64 footprint_bytes() const;
+  /// From kBase to the end of the last allocation's last page.
+  u64 allocated_bytes() const { return end_; }
   /// Module variables of a program by name: what cudaGetSymbolAddress finds. Unknown names are the user's error.
   void define_symbol(std::string_view name, VirtAddr va, u64 bytes) {
     symbols_.push_back({std::string(name), va, bytes});

@@ -207,7 +207,7 @@ class Reader {
       } else if (key == "buffer") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
       } else if (key == "launch") {
-        for_each_table(key, value, [this](const Tree& table, Place place) { read_launch(table, std::move(place)); });
+        for_each_table(key, value, [this](const Tree& table, const Place& place) { read_launch(table, place); });
       } else if (key == "expect") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
       } else {
@@ -260,7 +260,7 @@ class Reader {
     buffers.push_back(std::move(spec));
   }
 
-  void read_launch(const Tree& table, Place place) {
+  void read_launch(const Tree& table, const Place& place) {
     LaunchSpec spec;
     Tree arguments = Tree::list();
     fill(spec, table, place, {{"args", &arguments}});

@@ -12,6 +12,7 @@
 #include "gpu/until.h"
 #include "noc/crossbar.h"
 #include "sm/config.h"
+#include "translation/config.h"
 
 namespace terrace {
 
@@ -59,9 +60,13 @@ struct GpuConfig {
   std::string name = "custom";
   u32 core_mhz = 1137;
   u32 line_bytes = 128;
-  std::string translation = "ideal";
+  TranslateAt translation = TranslateAt::kBeforeL1;
+  PagesConfig pages;
   SmConfig sm;
+  L1TlbConfig l1_tlb;
   L1Config l1;
+  L2TlbConfig l2_tlb;
+  MmuConfig mmu;
   NocConfig noc;
   L2Config l2;
   DramConfig dram;
@@ -72,9 +77,14 @@ struct GpuConfig {
     v("name", name, "name of the machine");
     v("core_mhz", core_mhz, in(1, 10'000), "core clock, in MHz: SMs, caches and interconnect");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
-    v("translation", translation, "how addresses are translated; so far only ideal, which costs nothing");
+    v("translation", translation, {"ideal", "before_l1"},
+      "where addresses are translated: nowhere, every look-up hits (ideal), or in front of each SM's data cache");
+    v.group("pages", pages, "pages, their frames and their tables");
     v.group("sm", sm, "streaming multiprocessors");
+    v.group("l1_tlb", l1_tlb, "TLB of each SM");
     v.group("l1", l1, "data cache of each SM");
+    v.group("l2_tlb", l2_tlb, "TLB that the SMs share");
+    v.group("mmu", mmu, "page walks");
     v.group("noc", noc, "interconnect between SMs and L2");
     v.group("l2", l2, "shared cache");
     v.group("dram", dram, "memory");
@@ -82,7 +92,6 @@ struct GpuConfig {
     v.group("run", run, "what runs and for how long");
   }
   void validate(Validation& v) const {
-    v.require(translation == "ideal", "translation", "must be \"ideal\": page walks come with a later version");
     v.require(l2.slices % dram.channels == 0, "l2.slices", "must be a multiple of dram.channels ({})", dram.channels);
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
     v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),

@@ -13,6 +13,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       scheduler_(options),
       address_map_(config_.dram.resolved()),
       map_(address_map_, config_.line_bytes, config_.l2.slices, config_.dram.channels),
+      spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size())),
       stats_(static_cast<u32>(tenants_.size())),
       states_(tenants_.size()) {
   std::vector<std::vector<u32>> sms_of_tenant;
@@ -20,64 +21,11 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
     streams_.push_back(tenant.stream);
     sms_of_tenant.push_back(tenant.sms);
   }
-  build(sms_of_tenant);
+  build_translation();
+  build_sms(sms_of_tenant);
+  build_memory();
+  connect_translation();
   describe_stats();
-}
-
-void Gpu::build(const std::vector<std::vector<u32>>& sms_of_tenant) {
-  const u32 sms = config_.sm.count, slices = config_.l2.slices, channels = config_.dram.channels;
-  requests_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, sms, slices);
-  replies_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, slices, sms);
-  std::vector<BlockDispatcher::SmPort> ports;
-  for (u32 i = 0; i < sms; ++i) {
-    starts_.push_back(std::make_unique<Link<BlockStart>>(scheduler_, LinkShape{}));
-    done_.push_back(std::make_unique<Link<BlockDone>>(scheduler_, LinkShape{}));
-    ports.push_back({starts_[i].get(), done_[i].get()});
-    sms_.push_back(
-        std::make_unique<Sm>(scheduler_, config_.sm, config_.l1, config_.noc, config_.line_bytes, SmId(i),
-                             Sm::Wiring{{*requests_, *replies_, map_, accesses_}, *starts_[i], *done_[i], streams_}));
-  }
-  const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
-  dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, ports, sms_of_tenant);
-
-  const UnitId dispatcher = scheduler_.add(*dispatcher_, "dispatcher");
-  dispatcher_->connect(dispatcher);
-  for (u32 i = 0; i < sms; ++i) {
-    const UnitId unit = scheduler_.add(*sms_[i], fmt::format("sm.{}", i));
-    sms_[i]->connect(unit);
-    starts_[i]->connect(dispatcher, unit);
-    done_[i]->connect(unit, dispatcher);
-    requests_->connect_input(i, unit);
-    replies_->connect_output(i, unit);
-  }
-  const PerformAtomic perform = [this](TenantId tenant, u32 atomic, u64 lanes) {
-    streams_[index(tenant)]->perform_atomic(AtomicRef{atomic}, lanes);
-  };
-  for (u32 i = 0; i < channels; ++i) {
-    channels_.push_back(
-        std::make_unique<Channel>(config_.dram, DramChannelSetup{.index = i,
-                                                                 .core_mhz = config_.core_mhz,
-                                                                 .line_bytes = config_.line_bytes,
-                                                                 .tenants = static_cast<u32>(tenants_.size()),
-                                                                 .seed = config_.run.seed}));
-  }
-  std::vector<UnitId> channel_units;
-  for (u32 i = 0; i < channels; ++i) channel_units.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
-  for (u32 i = 0; i < slices; ++i) {
-    to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
-    from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
-    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-                                                L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i]},
-                                                perform));
-    const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
-    slices_[i]->connect(unit);
-    requests_->connect_output(i, unit);
-    replies_->connect_input(i, unit);
-    const u32 channel = i / (slices / channels);
-    to_dram_[i]->connect(unit, channel_units[channel]);
-    from_dram_[i]->connect(channel_units[channel], unit);
-    channels_[channel]->connect(*to_dram_[i], *from_dram_[i]);
-  }
 }
 
 void Gpu::describe_stats() {
@@ -85,8 +33,14 @@ void Gpu::describe_stats() {
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
     stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
+    if (!tlbs_.empty()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
+  }
+  for (u32 i = 0; i < tlbs_.size(); ++i) stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
+  for (u32 i = 0; i < mmus_.size(); ++i) {
+    stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
+    stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
@@ -148,6 +102,7 @@ bool Gpu::reached(const Limits& limits, End& end) const {
 
 void Gpu::start_run(TenantId tenant) {
   TenantSetup& setup = tenants_[index(tenant)];
+  spaces_.cover(tenant, *setup.memory);
   setup.program->initialise(*setup.memory);
   launch_next(tenant);
 }
@@ -158,6 +113,7 @@ void Gpu::launch_next(TenantId tenant) {
   forget_host_writes(tenant);
   if (!launch) return end_run(tenant);
   const LaunchShape shape = setup.stream->begin_launch(*launch);
+  spaces_.cover(tenant, *setup.memory);  // local memory may have grown
   const Cycle at = now() + config_.tenancy.launch_gap;
   dispatcher_->launch(tenant, shape, at);
   dispatcher_->stats.idle_cycles[tenant] += config_.tenancy.launch_gap;
@@ -211,10 +167,20 @@ void Gpu::handle_finished_launches(const Limits& limits) {
 }
 
 void Gpu::forget_host_writes(TenantId tenant) {
+  std::vector<L2Slice::Range> ranges;
+  const u64 page = u64{1} << spaces_.page_shift();
   for (const GuestMemory::WrittenRange& range : tenants_[index(tenant)].memory->take_host_writes()) {
-    const PhysAddr first = map_.locate(tenant, range.first);
-    for (const auto& slice : slices_) slice->forget(first, range.bytes);
+    const u64 end = range.first.raw + range.bytes;
+    for (u64 at = range.first.raw; at < end;) {
+      const u64 next = std::min(end, (at / page + 1) * page);
+      const PhysAddr first = spaces_.locate(tenant, {at});
+      if (first != AddressSpaces::kUnmapped) ranges.push_back({first.raw, first.raw + (next - at)});
+      at = next;
+    }
   }
+  if (ranges.empty()) return;
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  for (const auto& slice : slices_) slice->forget(ranges);
 }
 
 u64 Gpu::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {
@@ -236,6 +202,49 @@ TenantProgress Gpu::progress(TenantId tenant) const {
   return progress;
 }
 
+TranslationSummary Gpu::translation(TenantId tenant) const {
+  TranslationSummary sum;
+  for (const auto& sm : sms_) {
+    const L1TlbStats& tlb = sm->load_store().translator().stats;
+    sum.l1_lookups += tlb.lookups[tenant].value;
+    sum.l1_hits += tlb.hits[tenant].value;
+    sum.l1_misses += tlb.misses[tenant].value;
+    sum.waiting_instructions += tlb.waiting_instructions[tenant].value;
+    const InstructionWalkStats& walks = sm->load_store().stats.walks;
+    sum.instructions += walks.instructions[tenant].value;
+    sum.several += walks.several[tenant].value;
+    sum.interleaved += walks.interleaved[tenant].value;
+    sum.first_latency += walks.first_latency[tenant].value;
+    sum.last_latency += walks.last_latency[tenant].value;
+    sum.gap += walks.gap[tenant].value;
+    for (u32 i = 0; i < sum.work.size(); ++i) sum.work[i] += walks.work[i][tenant].value;
+  }
+  for (const auto& tlb : tlbs_) {
+    sum.l2_lookups += tlb->stats.lookups[tenant].value;
+    sum.l2_hits += tlb->stats.hits[tenant].value;
+    sum.l2_misses += tlb->stats.misses[tenant].value;
+    sum.l2_merges += tlb->stats.merges[tenant].value;
+  }
+  for (const auto& mmu : mmus_) {
+    sum.walks += mmu->stats.walks_done[tenant].value;
+    sum.reads += mmu->stats.reads[tenant].value;
+    sum.queue_cycles += mmu->stats.queue_cycles[tenant].value;
+    sum.service_cycles += mmu->stats.service_cycles[tenant].value;
+    const WalkSchedulerStats& scheduler = mmu->scheduler_stats();
+    sum.stolen += scheduler.stolen[tenant].value;
+    sum.stolen_extra += scheduler.stolen_extra[tenant].value;
+    sum.stolen_on_arrival += scheduler.stolen_on_arrival[tenant].value;
+    sum.interleaving += scheduler.interleaving[tenant].value;
+  }
+  for (const auto& slice : slices_) {
+    for (u32 i = 0; i < L2Stats::kWalkLevels; ++i) {
+      sum.level_lookups[i] += slice->stats.walk_lookups[i][tenant].value;
+      sum.level_hits[i] += slice->stats.walk_hits[i][tenant].value;
+    }
+  }
+  return sum;
+}
+
 void Gpu::settle() {
   for (const auto& sm : sms_) sm->settle(now());
   if (now() == 0) return;
@@ -243,8 +252,11 @@ void Gpu::settle() {
 }
 
 bool Gpu::quiet() const {
-  return accesses_.live() == 0 &&
-         std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel->idle(); });
+  const auto idle = [](const auto& unit) { return unit->idle(); };
+  const auto empty = [](const auto& link) { return link->empty(); };
+  return accesses_.live() == 0 && std::all_of(sms_.begin(), sms_.end(), idle) &&
+         std::all_of(starts_.begin(), starts_.end(), empty) && std::all_of(done_.begin(), done_.end(), empty) &&
+         std::all_of(channels_.begin(), channels_.end(), idle);
 }
 
 void Gpu::log(const std::string& spec) {
@@ -263,8 +275,9 @@ void Gpu::log(const std::string& spec) {
     log_.to = number(spec.substr(colon + 1));
     return scheduler_.unit(UnitId(id)).log_to(&log_);
   }
-  input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, l2.0 to l2.{} and dram.0 to dram.{}",
-              name, sms_.size() - 1, slices_.size() - 1, channels_.size() - 1);
+  input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, {}l2.0 to l2.{} and dram.0 to dram.{}",
+              name, sms_.size() - 1, tlbs_.empty() ? "" : "l2_tlb.0, mmu.0, ", slices_.size() - 1,
+              channels_.size() - 1);
 }
 
 void Gpu::deadlock(const std::string& why) const {

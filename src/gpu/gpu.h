@@ -14,11 +14,14 @@
 #include "frontend/inst_stream.h"
 #include "frontend/program.h"
 #include "gpu/config.h"
-#include "gpu/physical_map.h"
+#include "gpu/line_layout.h"
 #include "noc/crossbar.h"
 #include "sm/sm.h"
 #include "stats/stat_tree.h"
 #include "tenancy/block_dispatcher.h"
+#include "translation/address_space.h"
+#include "translation/mmu.h"
+#include "translation/shared_tlb.h"
 
 namespace terrace {
 
@@ -48,6 +51,18 @@ struct TenantProgress {
   std::string fault;                                                       // empty, or what it did; it ended there
 };
 
+/// What translation did for one tenant, over all units.
+struct TranslationSummary {
+  u64 l1_lookups = 0, l1_hits = 0, l1_misses = 0, waiting_instructions = 0;
+  u64 l2_lookups = 0, l2_hits = 0, l2_misses = 0, l2_merges = 0;
+  u64 walks = 0, reads = 0, queue_cycles = 0, service_cycles = 0;
+  u64 stolen = 0, stolen_extra = 0, stolen_on_arrival = 0, interleaving = 0;
+  // Of memory instructions that asked for walks.
+  u64 instructions = 0, several = 0, interleaved = 0, first_latency = 0, last_latency = 0, gap = 0;
+  std::array<u64, InstructionWalkStats::kBuckets> work{};
+  std::array<u64, L2Stats::kWalkLevels> level_lookups{}, level_hits{};
+};
+
 class Gpu {
  public:
   struct Limits {
@@ -73,10 +88,15 @@ class Gpu {
 
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
+  /// For tests, before the run: see Scheduler::replace.
+  Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
   Cycle now() const { return scheduler_.now(); }
   u64 ticks() const { return scheduler_.ticks(); }
   const std::vector<TenantSetup>& tenants() const { return tenants_; }
   TenantProgress progress(TenantId tenant) const;
+  /// Whether addresses are translated at all.
+  bool translates() const { return !tlbs_.empty(); }
+  TranslationSummary translation(TenantId tenant) const;
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
   StatTree& stats() { return stats_; }
 
@@ -87,7 +107,12 @@ class Gpu {
     bool ended = false;  // faulted, or completed without a relaunch
   };
 
-  void build(const std::vector<std::vector<u32>>& sms_of_tenant);
+  void build_translation();
+  void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
+  void build_memory();
+  void connect_translation();
+  std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
+  Sm::Wiring sm_wiring(u32 sm);
   void describe_stats();
   void start_run(TenantId tenant);
   void launch_next(TenantId tenant);
@@ -109,15 +134,27 @@ class Gpu {
   Scheduler scheduler_;
   AccessPool accesses_;
   AddressMap address_map_;
-  PhysicalLayout map_;
+  LineLayout map_;
+  AddressSpaces spaces_;
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
   std::vector<std::unique_ptr<Link<BlockStart>>> starts_;
   std::vector<std::unique_ptr<Link<BlockDone>>> done_;
   std::vector<std::unique_ptr<Link<DramRequest>>> to_dram_;
   std::vector<std::unique_ptr<Link<DramReply>>> from_dram_;
+  /// The wires of one shared TLB or MMU.
+  struct TlbWires {
+    std::unique_ptr<Funnel<TranslationRequest>> requests;
+    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by SM, or by shared TLB
+  };
+  std::vector<TlbWires> tlb_wires_, mmu_wires_;
+  std::vector<std::unique_ptr<Link<DramRequest>>> walk_to_dram_;  // by MMU, then channel
+  std::vector<std::unique_ptr<Link<DramReply>>> walk_from_dram_;
+  std::vector<std::unique_ptr<SharedTlb>> tlbs_;
+  std::vector<std::unique_ptr<Mmu>> mmus_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
   std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<UnitId> sm_units_, channel_units_;
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   std::vector<TenantState> states_;

@@ -15,22 +15,25 @@
 #include "noc/crossbar.h"
 #include "sm/coalescer.h"
 #include "sm/config.h"
+#include "sm/translator.h"
 #include "wire/access.h"
+#include "wire/line_map.h"
 
 namespace terrace {
 
-/// Where a line lies: what translation would find out. Every page is mapped before the first access.
-class PhysicalMap {
- public:
-  virtual ~PhysicalMap() = default;
-  virtual PhysAddr locate(TenantId tenant, VirtAddr va) const = 0;
-  /// Which L2 slice holds a line.
-  virtual u32 slice_of(PhysAddr line) const = 0;
+/// What page walks meant to the memory instructions that asked for them (a page that several asked for counts for the
+/// first). The measurements of the ISCA'18 paper.
+struct InstructionWalkStats {
+  static constexpr u32 kBuckets = 16, kBucketReads = 16;
+  PerTenant<Counter> instructions, walks, reads, several, interleaved, first_latency, last_latency, gap;
+  std::array<PerTenant<Counter>, kBuckets> work;
+  void describe(StatFields& v);
 };
 
 struct LoadStoreStats {
   PerTenant<Counter> instructions, lines, completed_lines, latency;
   Counter blocked_cycles;
+  InstructionWalkStats walks;
   void describe(StatFields& v) {
     v("instructions", instructions, "instructions", "memory instructions that left the coalescer");
     v("lines", lines, "lines", "line requests of those");
@@ -38,6 +41,7 @@ struct LoadStoreStats {
     v("latency", latency, "cycles", "issue to completion, summed over memory instructions");
     v("blocked_cycles", blocked_cycles, "cycles", "in which the oldest access could not go");
     v.identity("every line request is answered", sum(lines), sum(completed_lines));
+    v.group("walks", walks);
   }
 };
 
@@ -46,8 +50,9 @@ class LoadStoreUnit {
   struct Wiring {
     Crossbar<AccessRef>& requests;
     Crossbar<AccessRef>& replies;
-    const PhysicalMap& map;
+    const LineMap& map;
     AccessPool& accesses;
+    Translator::Wiring translation;
   };
   /// A memory instruction all of whose lines have been answered.
   struct Done {
@@ -56,8 +61,8 @@ class LoadStoreUnit {
     const DecodedInst* inst = nullptr;
   };
 
-  LoadStoreUnit(const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId sm,
-                Wiring wiring);
+  LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
+                u32 line_bytes, SmId sm, Wiring wiring);
 
   bool full() const { return waiting_count_ == waiting_.size(); }
   /// Takes a memory instruction as it issued; not when full. `dynamic_id` names it among those of the SM.
@@ -66,6 +71,7 @@ class LoadStoreUnit {
 
   /// Takes what arrived, then makes line accesses. Instructions that completed are appended to `done`.
   void accept_replies(Cycle now, std::vector<Done>& done);
+  void accept_translations(Cycle now);
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
@@ -73,6 +79,9 @@ class LoadStoreUnit {
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.
   void settle(Cycle now);
+
+  Translator& translator() { return translator_; }
+  const Translator& translator() const { return translator_; }
 
   LoadStoreStats stats;
   L1Stats& l1_stats() { return l1_.stats; }
@@ -85,15 +94,17 @@ class LoadStoreUnit {
     TenantId tenant{};
     u8 warp = 0;
     MemoryAction action{};
+    // Of the walks that it asked for.
+    u32 walks = 0, reads = 0;
+    u64 first_started = 0, last_started = 0;  // sequence numbers
+    Cycle first_finished = 0, last_finished = 0;
+    Cycle first_latency = 0, last_latency = 0;
   };
   using RecordRef = Handle<Record>;
   struct Waiting {
-    RecordRef record;
-    u32 next = 0;  // the first line not yet sent
-    u32 atomic = 0;
-    u32 dynamic_id = 0;
-    u8 lane_bytes = 0;
-    bool past_l1 = false;
+    LineAccess common;  // to all its lines
+    Cycle at = 0;       // when its look-up in the TLB is over
+    u32 next = 0;       // the first line not yet sent
     CoalescedLines lines;
   };
   struct Hit {
@@ -101,9 +112,13 @@ class LoadStoreUnit {
     Cycle at = 0;
   };
 
-  bool access_line(Waiting& head, Cycle now);
-  bool load_line(const Waiting& head, PhysAddr pa, Cycle now);
-  bool send(const Waiting& head, PhysAddr pa, AccessKind kind, Cycle now);
+  bool advance_one(Cycle now);
+  bool advance_head(Cycle now);
+  bool access_line(const LineAccess& access, PhysAddr pa, Cycle now);
+  bool load_line(const LineAccess& access, PhysAddr pa, Cycle now);
+  bool send(const LineAccess& access, PhysAddr pa, AccessKind kind, Cycle now);
+  void note_walk(RecordRef ref, const WalkReport& walk);
+  void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
 
   const SmConfig& config_;
@@ -113,6 +128,7 @@ class LoadStoreUnit {
   const u32 port_;
   Wiring wiring_;
   Coalescer coalescer_;
+  Translator translator_;
   L1Cache l1_;
   Pool<Record> records_;
   std::vector<Waiting> waiting_;  // a ring: each entry is filled in place

@@ -9,13 +9,13 @@
 
 namespace terrace {
 
-Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId id,
-       Wiring wiring)
+Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
+       u32 line_bytes, SmId id, Wiring wiring)
     : scheduler_(scheduler),
       id_(id),
       config_(config),
-      wiring_(wiring),
-      memory_(config, l1, noc, line_bytes, id, wiring.memory),
+      wiring_(std::move(wiring)),
+      memory_(config, l1, tlb, noc, line_bytes, id, wiring_.memory),
       free_slots_(config.warps == 64 ? ~u64{0} : (u64{1} << config.warps) - 1) {
   for (u32 i = 0; i < config.schedulers; ++i) {
     schedulers_.push_back(config.warp_scheduler.make({.warps = config.warps}));
@@ -29,9 +29,11 @@ Cycle Sm::tick(Cycle now) {
   start_blocks(now);
   wake_sleeping_warps(now);
   accept_memory(now);
+  memory_.accept_translations(now);
   memory_.advance(now);
   issue(now);
   send_done(now);
+  ask_for_commit();
   return next_wakeup(now);
 }
 
@@ -166,7 +168,6 @@ void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
 void Sm::issue(Cycle now) {
   issued_ = false;
   for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
-  if (!stores_.empty()) scheduler_.defer(self_);
   account_cycles(now, issued_);
 }
 
@@ -196,7 +197,9 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
   const PipeConfig& timing = config_.pipe(inst.cls);
   u32 occupied = timing.interval;
   Cycle ready = now + timing.latency;
-  if (inst.cls == InstClass::kMemory) ready = issue_memory(inst, slot, now, occupied);
+  // What faults touches nothing.
+  const bool accesses = inst.cls == InstClass::kMemory && effect_.status != WarpStatus::kFaulted;
+  if (accesses) ready = issue_memory(inst, slot, now, occupied);
   scoreboards_[slot].set(inst, ready);
   pipe_free_[scheduler][pipe] = now + occupied;
 
@@ -242,7 +245,7 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
   if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, now, occupied);
   if (global_lanes == 0) return now + config_.shared.latency;
   Warp& warp = warps_[slot];
-  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, next_dynamic_id_++, now);
+  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, next_dynamic_id(), now);
   switch (effect_.action) {
     case MemoryAction::kLoad:
       ++warp.loads_out;
@@ -300,8 +303,16 @@ void Sm::send_done(Cycle now) {
   }
 }
 
-void Sm::commit(Cycle) {
+/// What other SMs may see only when the cycle is over.
+void Sm::ask_for_commit() {
+  if (!stores_.empty() || memory_.translator().touched_new_pages()) scheduler_.defer(self_);
+}
+
+void Sm::commit(Cycle now) {
   stores_.commit();
+  if (!memory_.translator().touched_new_pages()) return;
+  memory_.translator().commit_new_pages();
+  scheduler_.wake(self_, now + 1);
 }
 
 void Sm::count(const DecodedInst& inst, TenantId tenant) {

@@ -55,9 +55,10 @@ class Sm final : public Unit {
     Link<BlockStart>& starts;
     Link<BlockDone>& done;
     const std::vector<InstStream*>& streams;  // by tenant
+    u32 sms = 1;                              // of the machine
   };
-  Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const NocConfig& noc, u32 line_bytes, SmId id,
-     Wiring wiring);
+  Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
+     u32 line_bytes, SmId id, Wiring wiring);
   void connect(UnitId self) { self_ = self; }
 
   Cycle tick(Cycle now) override;
@@ -72,8 +73,12 @@ class Sm final : public Unit {
   void settle(Cycle now);
   void invalidate_l1() { memory_.invalidate_l1(); }
 
+  /// No block is here, none has ended that the dispatcher does not know of, and no translation is awaited.
+  bool idle() const { return live_blocks_ == 0 && finished_.empty() && memory_.translator().idle(); }
+
   SmStats stats;
   LoadStoreUnit& load_store() { return memory_; }
+  const LoadStoreUnit& load_store() const { return memory_; }
 
  private:
   /// Instructions that compete for the same issue resource.
@@ -112,6 +117,9 @@ class Sm final : public Unit {
   void retire(u32 slot, Cycle now);
   void try_drain(u32 slot, Cycle now);
   void send_done(Cycle now);
+  void ask_for_commit();
+  /// Names a memory instruction among those of all SMs.
+  u32 next_dynamic_id() { return next_dynamic_id_++ * wiring_.sms + index(id_); }
   void count(const DecodedInst& inst, TenantId tenant);
   void account_cycles(Cycle now, bool issued);
   Cycle next_wakeup(Cycle now) const;

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "frontend/workload.h"
 #include "sm/warp_scheduler.h"
 #include "support/program.h"
 #include "support/scratch.h"
@@ -27,6 +28,12 @@ void PrintTo(const BadInput& input, std::ostream* out) {
 /// As messages list them. Asked for, not written down: a new policy changes no test.
 std::string warp_schedulers() {
   return fmt::format("{}", fmt::join(Registry<WarpScheduler>::instance().names(), ", "));
+}
+
+std::string workload_names() {
+  std::vector<std::string_view> names;
+  for (const Workload* workload : all_workloads()) names.push_back(workload->info().name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 const char kResult[] = R"({"schema": "terrace.run/1", "config": {}, "stats": {}})";
@@ -103,8 +110,7 @@ std::vector<BadInput> in_exec() {
       {"ExecNothing", {"exec"}, "exec: PROGRAM is missing; see terrace exec --help"},
       {"ExecUnknown",
        {"exec", "gusp"},
-       "no workload named \"gusp\"; available: atax, bfs, bicg, blk, cp, gesummv, gups, mm, mvt; did you mean "
-       "\"gups\"?"},
+       fmt::format("no workload named \"gusp\"; available: {}; did you mean \"gups\"?", workload_names())},
       {"ExecAmbiguous",
        {"exec", "gups", "--size", "paper"},
        "the papers ran different inputs under the name gups; add variant=..., one of mask, dws"},
@@ -133,13 +139,14 @@ std::vector<BadInput> in_run() {
   return {
       {"RunNobody", run({}), "run.tenants: nobody runs; name a workload (--tenant gups)"},
       {"RunUnknownTenant", run({"--tenant", "mmm"}),
-       "no workload named \"mmm\"; available: atax, bfs, bicg, blk, cp, gesummv, gups, mm, mvt; did you mean \"mm\"?"},
+       fmt::format("no workload named \"mmm\"; available: {}; did you mean \"mm\"?", workload_names())},
       {"RunTooManySms", run({"--tenant", "mm", "--tenant", "gups", "--sms", "20,20"}),
        "run.sms: 2 tenants cannot have 40 SMs of 30; give each at least one"},
       {"RunSmsForOne", run({"--tenant", "mm", "--tenant", "gups", "--sms", "15"}),
        "run.sms: has 1 numbers for 2 tenants; give one for each"},
       {"RunLogOfNoUnit", run({"--tenant", "mm", "--size", "mini", "--log", "tlb@1:2"}),
-       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2.0 to l2.15 and dram.0 to dram.15"},
+       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2_tlb.0, mmu.0, l2.0 to l2.15 and dram.0 "
+       "to dram.15"},
       {"RunLogOfNoCycles", run({"--tenant", "mm", "--size", "mini", "--log", "sm.0"}),
        "--log: \"sm.0\" is not UNIT@FROM:TO, such as sm.0@1000:2000"},
       {"RunBlockThatFitsNowhere", run({"--tenant", "mm", "--size", "mini", "--set", "sm.warps=2"}),

@@ -32,9 +32,10 @@ TEST(Install, AProgramWithoutItsFilesSaysSo) {
   std::filesystem::copy_file(terrace_program(), program);
   const Outcome outcome = Child(program, {"list", "gpus"}, "/").wait();
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.err, "terrace: " + program +
-                             " finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of "
-                             "its build; install it anew\n");
+  EXPECT_EQ(outcome.err,
+            "terrace: the program in " + folder.path().string() +
+                "/bin finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of "
+                "its build; install it anew\n");
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "config/loader.h"
 #include "experiment/run.h"
+#include "frontend/workload.h"
 #include "golden/golden.h"
 #include "support/paths.h"
 
@@ -16,11 +19,21 @@ struct Case {
   std::string workload, machine;
 };
 
-/// Each with a paper that ran it: mechanisms of the five papers, section 0.2.
+/// The machine of the first paper that ran the workload, or, so that every machine has some, of another one.
+std::string machine_of(const WorkloadInfo& info) {
+  static const std::map<std::string_view, std::string> kOthers{
+      {"gups", "dws_30sm"}, {"mm", "dws_30sm"}, {"gesummv", "cd_24sm"}};
+  static const std::map<std::string_view, std::string> kMachines{
+      {"MASK", "mask_maxwell30"}, {"SIMT", "simt_8cu"}, {"DWS", "dws_30sm"}, {"CD", "cd_24sm"}, {"VC", "vc_16cu"}};
+  const auto other = kOthers.find(info.name);
+  return other != kOthers.end() ? other->second : kMachines.at(info.papers.substr(0, info.papers.find_first_of(", ")));
+}
+
 std::vector<Case> cases() {
-  return {{"gups", "dws_30sm"}, {"blk", "mask_maxwell30"}, {"mm", "dws_30sm"},
-          {"atax", "simt_8cu"}, {"bfs", "vc_16cu"},        {"cp", "cd_24sm"},
-          {"mvt", "simt_8cu"},  {"bicg", "simt_8cu"},      {"gesummv", "cd_24sm"}};
+  std::vector<Case> all;
+  for (const Workload* workload : all_workloads())
+    all.push_back({std::string(workload->info().name), machine_of(workload->info())});
+  return all;
 }
 
 GpuConfig machine(const std::string& name, const std::vector<std::string>& sets = {}) {
@@ -33,10 +46,11 @@ GpuConfig machine(const std::string& name, const std::vector<std::string>& sets 
 
 /// Every queue as small as it can be: everything pushes back.
 GpuConfig tiny_queues(const std::string& name) {
-  return machine(
-      name, {"sm.memory_queue=1", "l1.miss_entries=1", "l1.miss_merges=1", "noc.lane_packets=1", "l2.miss_entries=2",
-             "l2.miss_merges=1", "l2.reply_entries=1", "l2.write_back_entries=1", "dram.read_entries=2",
-             "dram.write_entries=2", "dram.write_high=2", "dram.write_low=1", "dram.return_entries=1"});
+  return machine(name, {"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1", "l2_tlb.miss_entries=2", "mmu.walkers=1",
+                        "mmu.queue_entries=1", "sm.memory_queue=1", "l1.miss_entries=1", "l1.miss_merges=1",
+                        "noc.lane_packets=1", "l2.miss_entries=2", "l2.miss_merges=1", "l2.reply_entries=1",
+                        "l2.write_back_entries=1", "dram.read_entries=2", "dram.write_entries=2", "dram.write_high=2",
+                        "dram.write_low=1", "dram.return_entries=1"});
 }
 
 struct Outcome {

@@ -3,8 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <filesystem>
+
 #include "config/loader.h"
 #include "experiment/run.h"
+#include "gpu/physical_map.h"
 #include "support/paths.h"
 
 namespace terrace {
@@ -48,6 +52,28 @@ TEST(Sense, ALargerL2HelpsAProgramThatReuses) {
   const double small = ipc("dws_30sm", "gups:updates=8,blocks=32,threads=128", "mini", {"l2.bytes=65536", "l2.ways=4"});
   const double large = ipc("dws_30sm", "gups:updates=8,blocks=32,threads=128", "mini", {"l2.bytes=4194304"});
   EXPECT_GT(large, 1.02 * small);
+}
+
+TEST(Sense, EveryMachineUsesItsWholeL2) {
+  // As many consecutive lines as the L2 has: those that find a way in their set stay. Channels that are no power of two
+  // cannot be filled evenly.
+  for (const auto& file : std::filesystem::directory_iterator(source_folder() + "/configs/gpu")) {
+    Layers layers;
+    layers.gpu.push_back({file.path().string(), file.path().filename().string()});
+    const GpuConfig config = ConfigLoader<GpuConfig>(layers).config();
+    const AddressMap map(config.dram.resolved());
+    const PhysicalLayout layout(map, config.line_bytes, config.l2.slices, config.dram.channels);
+    const u32 lines = config.l2.bytes / config.line_bytes, entries = lines / config.l2.slices;
+    const TagArray<char> tags({.entries = entries, .ways = config.l2.ways, .hash = config.l2.index});
+    std::vector<u32> used(lines / config.l2.ways);
+    u32 stay = 0;
+    for (u64 line = 0; line < lines; ++line) {
+      const u32 slice = layout.slice_of(PhysAddr{line * config.line_bytes});
+      stay += used[slice * (entries / config.l2.ways) + tags.set_of(line)]++ < config.l2.ways;
+    }
+    const bool even = std::has_single_bit(config.dram.channels);
+    EXPECT_GE(stay, even ? lines : lines * 0.8) << file.path().filename() << ": " << stay << " of " << lines;
+  }
 }
 
 TEST(Sense, MoreWarpsHideMoreLatency) {

@@ -12,6 +12,9 @@ namespace {
 
 GpuConfig small_gpu() {
   GpuConfig config;
+  config.translation = TranslateAt::kNowhere;
+  config.l1_tlb.hit_cycles = 0;
+  config.pages.frames = FrameOrder::kContiguous;
   config.sm.count = 1;
   config.sm.schedulers = 1;
   config.sm.integer = {6, 1};
@@ -253,6 +256,57 @@ TEST(Deadlocks, SayWhoWaitsForWhat) {
     EXPECT_NE(text.find("sm.0: 2 warps wait at a barrier"), std::string::npos) << text;
     EXPECT_NE(text.find("dispatcher: lopsided: 0 of 1 blocks have ended, 1 are on SMs"), std::string::npos) << text;
   }
+}
+
+/// Stands in for a unit: does what that one does until `stop`, and then nothing, so that its links are never drained.
+class StopsAt final : public Unit {
+ public:
+  StopsAt(Gpu& gpu, const std::string& name, Cycle stop) : stop_(stop), real_(gpu.replace_unit(name, *this)) {}
+  Cycle tick(Cycle now) override { return now < stop_ ? real_.tick(now) : kNever; }
+  void commit(Cycle now) override { real_.commit(now); }
+  void explain(std::ostream& out) const override { real_.explain(out); }
+
+ private:
+  Cycle stop_;
+  Unit& real_;
+};
+
+/// What the report says when a unit stops draining its links while two warps load 64 lines each.
+std::string report_when_stopped(const std::string& unit, Cycle stop) {
+  GpuConfig config = small_gpu();
+  GuestMemory memory(PageSize::k4K);
+  ScriptProgram program(1, 64);
+  program.allocate(memory);
+  const ScriptOp scattered{
+      memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {2}),
+      [](const ScriptPlace& at, u32 lane) { return GuestMemory::kBase + (at.warp * 64 + at.round * 32 + lane) * 128; }};
+  ScriptedStream stream({scattered}, 2);
+  Gpu gpu(config, {{"script", &program, &memory, &stream, {0}}});
+  StopsAt stand_in(gpu, unit, stop);
+  try {
+    gpu.run({});
+  } catch (const Deadlock& deadlock) {
+    return deadlock.what();
+  }
+  return "the run ended";
+}
+
+TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher) {
+  const std::string text = report_when_stopped("dram.0", 0);
+  for (const char* line :
+       {"nothing can happen any more, although work is left", "l2.0: 4 lines are awaited from memory",
+        "l2.0: its link to memory is full: 4 requests are not taken", "l2.0: 4 requests wait to be looked up",
+        "sm.0: 2 warps wait for memory", "of 32, blocked", "dram.0: source 0 has 4 requests on its link",
+        "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
+TEST(Deadlocks, AnSmThatTakesNoRepliesIsSeenByTheSliceAndTheChannel) {
+  const std::string text = report_when_stopped("sm.0", 40);
+  for (const char* line : {"nothing can happen any more, although work is left", "the first to SM 0, which takes none",
+                           "l2.0: 4 answers of memory are on their link", "replies for source 0 wait, the first since",
+                           "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "engine/miss_table.h"
@@ -71,7 +72,7 @@ TEST(TagArray, LruEvictsTheLeastRecentlyTouchedAndLookingDoesNotTouch) {
 }
 
 TEST(TagArray, AgreesWithAListPerSetOnRandomAccesses) {
-  for (const auto hash : {SetHash::kLowBits, SetHash::kFolded}) {
+  for (const auto hash : {SetHash::kLowBits, SetHash::kFolded, SetHash::kPolynomial}) {
     TagArray<u64> tags({.entries = 64, .ways = 4, .replacement = Replacement::kLru, .hash = hash});
     std::map<u32, std::list<u64>> model;  // per set, most recent first
     Rng rng(2, "tags");
@@ -94,6 +95,17 @@ TEST(TagArray, AgreesWithAListPerSetOnRandomAccesses) {
         tags.fill(victim, key) = key * 3;
       }
       set.push_front(key);
+    }
+  }
+}
+
+TEST(TagArray, APolynomialLeavesNoSetUnusedAtAnyStride) {
+  for (u32 bits = 0; bits <= 12; ++bits) {
+    const TagArray<char> tags({.entries = 1u << bits, .ways = 1, .hash = SetHash::kPolynomial});
+    for (u32 stride = 0; stride < 24; ++stride) {
+      std::set<u32> sets;
+      for (u64 i = 0; i < u64{1} << bits; ++i) sets.insert(tags.set_of((i << stride) + (u64{5} << 50)));
+      ASSERT_EQ(sets.size(), u64{1} << bits) << bits << " bits, stride of 2^" << stride;
     }
   }
 }

@@ -1,4 +1,5 @@
-// A kernel as clang-19 prints it, against the same computation in C++ (tests/data/compiled.cu).
+// A kernel as clang-19 prints it, against the same computation in C++ (tests/data/compiled.cu), and one written by hand
+// in the two styles of nvcc 13.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <fstream>
@@ -23,11 +24,16 @@ float polish(float x, i32 n, const Shape& s) {
   return n > 3 ? polish(r, n - 1, s) * 0.5f : r;
 }
 
-TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
-  std::ifstream file(source_folder() + "/tests/data/compiled.ptx");
+std::string data_file(const std::string& name) {
+  std::ifstream file(source_folder() + "/tests/data/" + name);
   std::stringstream text;
   text << file.rdbuf();
-  ASSERT_FALSE(text.str().empty());
+  return text.str();
+}
+
+TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
+  const std::string text = data_file("compiled.ptx");
+  ASSERT_FALSE(text.empty());
   const Shape shape{3, {0.5f, 0.25f, -0.75f}, 1.7};
   const i32 n = 300;
   const u32 threads = 96;
@@ -71,7 +77,7 @@ TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
   }
 
   for (const u32 width : {32u, 64u, 8u}) {
-    Harness harness(text.str(), width);
+    Harness harness(text, width);
     const auto din = harness.buffer("in", in);
     const auto dchoice = harness.buffer("choice", choice);
     const Buffer<float> out(harness.memory, "out", n);
@@ -79,6 +85,35 @@ TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
     launch.dynamic_shared_bytes = threads * 4;
     harness.run(launch);
     EXPECT_EQ(harness.read(out), expected) << width;
+  }
+}
+
+class PtxNvccStyle : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, PtxNvccStyle, testing::Values("nvcc_style_sm90.ptx", "nvcc_style_sm100.ptx"));
+
+TEST_P(PtxNvccStyle, AStencilWithACallAgreesBitByBitWithTheHost) {
+  const u32 n = 300, threads = 128;
+  const float limit = 20;
+  std::vector<float> in(n), expected(n);
+  for (u32 i = 0; i < n; ++i) in[i] = static_cast<float>(i * 37 % 101) - 49.3f;
+  u32 clipped = 0;
+  for (u32 i = 0; i < n; ++i) {
+    const float before = i == 0 ? 0 : in[i - 1], after = i + 1 == n ? 0 : in[i + 1];
+    const float mean = std::fmaf(after, 0.25f, std::fmaf(in[i], 0.5f, before * 0.25f));
+    expected[i] = mean < -limit ? -limit : mean > limit ? limit : mean;
+    clipped += mean != expected[i];
+  }
+  ASSERT_GT(clipped, 0u);
+  for (const u32 width : {32u, 64u}) {
+    Harness harness(data_file(GetParam()), width);
+    const auto din = harness.buffer("in", in);
+    const auto count = harness.buffer("count", std::vector<u32>(1));
+    const Buffer<float> out(harness.memory, "out", n);
+    Launch launch = harness.launch({(n + threads - 1) / threads}, {threads}, din, out, count, n, limit);
+    launch.kernel = "_Z6smoothPKfPfPjif";
+    harness.run(launch);
+    EXPECT_EQ(harness.read(out), expected) << width;
+    EXPECT_EQ(harness.read(count)[0], clipped) << width;
   }
 }
 

@@ -29,6 +29,23 @@ std::vector<u32> run_per_thread(const std::string& text, u32 threads, u32 width 
 class PtxWidths : public testing::TestWithParam<u32> {};
 INSTANTIATE_TEST_SUITE_P(PtxControl, PtxWidths, testing::Values(1, 7, 16, 32, 33, 64));
 
+TEST_P(PtxWidths, ALaneThatHasLeftALoopKeepsWhatOthersStillComputeInIt) {
+  // %r8 is computed anew in each turn and used after the loop: for one thread it is dead where %rd5 lives, but not for a
+  // lane that waits after the loop while others go on. The values of %r20 and on leave no other place free.
+  std::string before, after;
+  for (u32 r = 20; r < 32; ++r) {
+    before += fmt::format("add.u32 %r{0}, %r1, {0}; ", r);
+    after += fmt::format("add.u32 %r10, %r10, %r{}; ", r);
+  }
+  const auto result = run_per_thread(per_thread("mov.u32 %r5, 0; sub.u32 %r9, 63, %r1; " + before + R"(
+  LOOP: mul.wide.u32 %rd5, %r5, 1000; add.s64 %rd6, %rd5, 7; cvt.u32.u64 %r7, %rd6; add.u32 %r8, %r7, %r1;
+    add.u32 %r5, %r5, 1; setp.le.u32 %p1, %r5, %r9;
+    @%p1 bra LOOP;
+    mov.u32 %r10, %r8; )" + after),
+                                     64, GetParam());
+  for (u32 t = 0; t < 64; ++t) EXPECT_EQ(result[t], 1000 * (63 - t) + 7 + t + 12 * t + 12 * 51 / 2) << t;
+}
+
 TEST_P(PtxWidths, NestedBranchesGiveEachThreadItsOwnPath) {
   const auto result = run_per_thread(per_thread(R"(
     and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 0; and.b32 %r6, %r1, 2; setp.eq.u32 %p2, %r6, 0;
@@ -57,6 +74,17 @@ TEST_P(PtxWidths, NestedLoopsWithDivergentCountsAndABreakEndWhereTheyShould) {
   NEXT: add.u32 %r5, %r5, 1; bra OUTER;)"),
                                      23, GetParam());
   for (u32 t = 0; t < 23; ++t) EXPECT_EQ(result[t], std::min(t * (t + 1) / 2, 41u)) << t;
+}
+
+TEST_P(PtxWidths, ALaneThatHasLeftALoopKeepsItsWordWhileOthersGoOnWithDoubleWords) {
+  const auto result = run_per_thread(per_thread(R"(
+    mov.u32 %r5, 0; sub.u32 %r6, 60, %r1;
+  LOOP: cvt.rn.f64.u32 %fd1, %r5; cvt.rn.f64.u32 %fd2, %r6; setp.ge.f64 %p1, %fd1, %fd2;
+    mov.u32 %r11, %r5; @%p1 bra DONE;
+    add.u32 %r5, %r5, 1; bra LOOP;
+  DONE: mov.u32 %r10, %r11;)"),
+                                     60, GetParam());
+  for (u32 t = 0; t < 60; ++t) EXPECT_EQ(result[t], 60 - t) << t;
 }
 
 TEST_P(PtxWidths, LanesThatExitEarlyLeaveTheOthersRunning) {

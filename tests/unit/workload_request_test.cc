@@ -56,12 +56,38 @@ TEST(WorkloadRequest, ThePapersInputIsRefusedWhereTheNameAloneIsAmbiguous) {
   EXPECT_THAT(refusal("gups", InputSize::kPaper), HasSubstr("add variant=..., one of mask, dws"));
   EXPECT_THAT(refusal("bfs", InputSize::kPaper), HasSubstr("one of mask, vc"));
   EXPECT_THAT(refusal("gesummv", InputSize::kPaper), HasSubstr("one of simt, cd"));
+  EXPECT_THAT(refusal("mis", InputSize::kPaper), HasSubstr("one of simt, vc"));
+  EXPECT_THAT(refusal("color", InputSize::kPaper), HasSubstr("one of simt, vc"));
   EXPECT_EQ(refusal("gups:variant=dws", InputSize::kPaper), "(accepted)");
   EXPECT_EQ(refusal("mm", InputSize::kPaper), "(accepted)");
 }
 
+TEST(WorkloadRequest, DimensionsThatDoNotFillTheKernelsBlocksAreRefused) {
+  EXPECT_THAT(refusal("3ds:x=40"), HasSubstr("x (40) must be a multiple of 32"));
+  EXPECT_THAT(refusal("fft:length=100"), HasSubstr("length (100) must be a power of two"));
+  EXPECT_THAT(refusal("nw:length=100"), HasSubstr("length (100) must be a multiple of 16"));
+  EXPECT_THAT(refusal("sad:width=100"), HasSubstr("must be multiples of 16"));
+  EXPECT_THAT(refusal("bino:steps=100"), HasSubstr("steps (100) must be a multiple of 32"));
+  EXPECT_THAT(refusal("bp:inputs=100"), HasSubstr("inputs (100) must be a multiple of 16"));
+}
+
+TEST(WorkloadRequest, DimensionsBeyondWhatTheKernelsCanNumberAreRefused) {
+  EXPECT_THAT(refusal("3ds:x=16384,y=16384,z=32"), HasSubstr("more than the kernel can number"));
+  EXPECT_THAT(refusal("lbm:x=1024,y=1024,z=1024"), HasSubstr("more than the kernel can number"));
+  EXPECT_THAT(refusal("nw:length=64"), HasSubstr("length 64 has the diagonals 1 to 7; 121 to 128 is no part of them"));
+}
+
 TEST(WorkloadRequest, DimensionsThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal("atax:columns=4096"), HasSubstr("ld (1024) must not be less than columns (4096)"));
+  EXPECT_THAT(refusal("fw:first=1024"), HasSubstr("must be a vertex, below dim (1024)"));
+  EXPECT_THAT(refusal("kmeans:centres=300,features=34"), HasSubstr("do not fit constant memory"));
+  EXPECT_THAT(refusal("kmeans:points=4"), HasSubstr("4 points cannot have 5 centres"));
+}
+
+TEST(WorkloadRequest, ASliceOfAProgramThatWaitsForAllVerticesNeedsALimitOfRounds) {
+  EXPECT_THAT(refusal("mis:iters=0,slice=0.5"), HasSubstr("add iters=1"));
+  EXPECT_THAT(refusal("color:iters=0,slice=0.5"), HasSubstr("add iters=1"));
+  EXPECT_EQ(refusal("mis:iters=1,slice=0.5"), "(accepted)");
 }
 
 TEST(WorkloadRequest, TheSeedAndTheSliceOfTheRequestComeBeforeOverrides) {
@@ -143,6 +169,33 @@ TEST(Workload, FootprintsOfThePapersInputsAreThoseOfTheSpecification) {
   EXPECT_THAT(mebibytes("bfs:variant=mask", InputSize::kPaper), within_5_percent(2.3));
   EXPECT_THAT(mebibytes("bfs:vertices=65536,degree=6", InputSize::kSmall), within_5_percent(2.4));
   EXPECT_THAT(mebibytes("cp", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("xsbench", InputSize::kPaper), within_5_percent(213));
+  EXPECT_THAT(mebibytes("xsbench", InputSize::kTiny), within_5_percent(32));
+  EXPECT_THAT(mebibytes("kmeans", InputSize::kPaper), within_5_percent(4.33));
+  EXPECT_THAT(mebibytes("sssp", InputSize::kPaper), within_5_percent(104.32));
+  EXPECT_THAT(mebibytes("sssp:vertices=1207945", InputSize::kPaper), within_5_percent(36));
+  EXPECT_THAT(mebibytes("mis:variant=simt", InputSize::kPaper), within_5_percent(72.38));
+  EXPECT_THAT(mebibytes("mis:variant=simt,vertices=1000000", InputSize::kPaper), within_5_percent(38));
+  EXPECT_THAT(mebibytes("mis:variant=vc", InputSize::kPaper), within_5_percent(53));
+  EXPECT_THAT(mebibytes("color:variant=simt", InputSize::kPaper), within_5_percent(31));
+  EXPECT_THAT(mebibytes("color:variant=vc", InputSize::kPaper), within_5_percent(46));
+  EXPECT_THAT(mebibytes("pagerank", InputSize::kPaper), within_5_percent(18));
+  EXPECT_THAT(mebibytes("pagerank:variant=vc", InputSize::kPaper), within_5_percent(73));
+  EXPECT_THAT(mebibytes("fw", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("3ds", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("hs:variant=dws", InputSize::kPaper), within_5_percent(3));
+  EXPECT_THAT(mebibytes("hs:variant=simt", InputSize::kPaper), within_5_percent(12));
+  EXPECT_THAT(mebibytes("fft", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("srad:variant=dws", InputSize::kPaper), within_5_percent(7));
+  EXPECT_THAT(mebibytes("sad:variant=mask", InputSize::kPaper), within_5_percent(8.6));
+  EXPECT_THAT(mebibytes("nw:variant=mask", InputSize::kPaper), within_5_percent(32));
+  EXPECT_THAT(mebibytes("nw:variant=simt", InputSize::kPaper), within_5_percent(512));
+  EXPECT_THAT(mebibytes("lbm", InputSize::kPaper), within_5_percent(370));
+  EXPECT_THAT(mebibytes("lbm", InputSize::kTiny), within_5_percent(33));
+  EXPECT_THAT(mebibytes("lavamd", InputSize::kPaper), within_5_percent(7.5));
+  EXPECT_THAT(mebibytes("bino", InputSize::kPaper), within_5_percent(4));
+  EXPECT_THAT(mebibytes("bp:variant=mask", InputSize::kPaper), within_5_percent(9));
+  EXPECT_THAT(mebibytes("bp:variant=simt", InputSize::kPaper), within_5_percent(108));
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ TEST_P(EveryWorkload, RunsAsNvccCompilesIt) {
 }
 
 TEST(WorkloadRun, AnotherSeedGivesAnotherInputWhereTheInputIsDrawn) {
-  for (const char* name : {"gups", "blk", "mm", "bfs", "cp"})
+  for (const char* name : {"gups", "blk", "mm", "bfs", "cp", "xsbench", "kmeans", "sssp", "mis",    "color", "pagerank",
+                           "fw",   "3ds", "hs", "fft", "bp", "nw",      "bino",   "lbm",  "lavamd", "srad",  "sad"})
     EXPECT_NE(run(name, "mini").digest, run(std::string(name) + ":seed=2", "mini").digest) << name;
 }
 
@@ -103,12 +104,20 @@ struct Output {
   const char* buffer;
 };
 class EveryOutput : public testing::TestWithParam<Output> {};
-INSTANTIATE_TEST_SUITE_P(Workload, EveryOutput,
-                         testing::Values(Output{"gups:update=atomic64", "table"}, Output{"gups:variant=mask", "table"},
-                                         Output{"blk", "call"}, Output{"blk", "put"}, Output{"mm", "C"},
-                                         Output{"atax", "tmp"}, Output{"atax", "y"}, Output{"mvt", "x1"},
-                                         Output{"mvt", "x2"}, Output{"bicg", "s"}, Output{"bicg", "q"},
-                                         Output{"gesummv", "y"}, Output{"bfs", "cost"}, Output{"cp", "potential"}));
+INSTANTIATE_TEST_SUITE_P(
+    Workload, EveryOutput,
+    testing::Values(Output{"gups:update=atomic64", "table"}, Output{"gups:variant=mask", "table"},
+                    Output{"blk", "call"}, Output{"blk", "put"}, Output{"mm", "C"}, Output{"atax", "tmp"},
+                    Output{"atax", "y"}, Output{"mvt", "x1"}, Output{"mvt", "x2"}, Output{"bicg", "s"},
+                    Output{"bicg", "q"}, Output{"gesummv", "y"}, Output{"bfs", "cost"}, Output{"cp", "potential"},
+                    Output{"3ds", "out"}, Output{"hs", "pong"}, Output{"fft", "ping"}, Output{"bp", "weights"},
+                    Output{"bp", "old"}, Output{"bp", "partial"}, Output{"nw", "scores"}, Output{"bino", "prices"},
+                    Output{"lbm:noise=0.01", "pong"}, Output{"lavamd", "force"}, Output{"lavamd:element=f32", "force"},
+                    Output{"srad", "image"}, Output{"srad", "c"}, Output{"sad", "sads"},
+                    Output{"sad:variant=mask", "sads"}, Output{"xsbench", "verification"},
+                    Output{"kmeans", "by_feature"}, Output{"kmeans", "membership"}, Output{"sssp", "y"},
+                    Output{"mis", "in_set"}, Output{"mis", "status"}, Output{"color", "color"},
+                    Output{"pagerank", "rank"}, Output{"fw", "dist"}, Output{"fw", "next"}));
 
 TEST_P(EveryOutput, WithOneWrongValueFailsTheCheck) {
   const ProgramInstance instance = load_program(GetParam().program, InputSize::kMini);
@@ -137,8 +146,21 @@ TEST(WorkloadRun, APlainGupsThatDidNothingFailsTheCheck) {
   EXPECT_FALSE(instance.program->check(memory).passed);
 }
 
+TEST(WorkloadRun, AStencilOfOnesGivesTwentyFiveEverywhere) {
+  const ExecResult result = run("3ds:data=ones", "mini");
+  EXPECT_TRUE(result.check->passed) << result.check->message;
+  EXPECT_NE(result.digest, run("3ds", "mini").digest);
+}
+
+/// A fluid at rest cannot tell directions of one weight apart; a disturbed one can.
+TEST(WorkloadRun, ADisturbedFluidFlowsAsOnTheHost) {
+  const ExecResult result = run("lbm:noise=0.01,iters=3", "mini");
+  EXPECT_TRUE(result.check->passed) << result.check->message;
+}
+
 /// Lines and pages per access as the specification's table has them (to the digits printed there), warp instructions in
-/// millions. A kernel's name narrows the comparison to it. Exceptions (pages of bfs at 64 K) are in docs/workloads.md.
+/// millions. A kernel's name narrows the comparison to it. Exceptions (pages of bfs at 64 K and of xsbench) are in
+/// docs/workloads.md.
 struct Pattern {
   const char* program;
   const char* size;
@@ -160,25 +182,40 @@ INSTANTIATE_TEST_SUITE_P(
                     Pattern{"mvt", "tiny", "col_walk_plain_f64", 1.7, 1.0, 0},
                     Pattern{"atax", "tiny", "", 6.2, 6.2, 0.30}, Pattern{"gesummv", "tiny", "", 8.8, 8.8, 0.21},
                     Pattern{"bfs:start=source,iters=0,slice=1,vertices=65536", "tiny", "", 3.0, 0, 1.4},
-                    Pattern{"cp", "tiny", "", 2.0, 1.0, 0.9}));
+       {
+  "cp", "tiny", ", 2.0, 1.0, 0.9}, Pattern{", ", ", ", ",
+      ", 13.5, 0, 0.66},
+      Pattern{", ", ", ", ", ", 3.6, 1.1, 1.5},
+      Pattern{", ", ", ", ", ", 16.5, 1.5, 0}, Pattern{", ", ", ", ", ", 5.3, 2.9, 11.5 / 3 * 160 / 1208},
+      Pattern{", ", ", ", ", ", 1.7, 1.02, 16 * 0.16}, Pattern{", ", ", ", ", ", 2.0, 1.03, 19 * 0.16},
+      Pattern{", ", ", ", ", ", 21, 18, 0.44}, Pattern{", ", ", ", ", ", 9.3, 4.5, 3.1 / 2},
+      Pattern{", ", ", ", ", ", 15.2, 11.9, 3.8 * 0.2},
+      // 9.3 is what VC measured on the original; the specification's model has 8.1 (docs/workloads.md).
+      Pattern{", ", ", ", ", ", 1.0, 1.0, 0.74}, Pattern{", ", 2.8, 1.0, 4.5}, Pattern{", ", 2.8, 2.0, 1.8},
+      Pattern{", ", 2.5, 1.0, 0.9}, Pattern{", ", 1.6, 1.02, 0.9}, Pattern{", ", 1.9, 1.5, 0.84},
+      Pattern{", ", 1.2, 1.0, 0.9}, Pattern{", ", 6.2, 1.2, 0}, Pattern{", ", 0, 0, 1.1}, Pattern{", ", 0, 0, 0.9},
+      Pattern{", ", 1.3, 1.0, 3.0}, Pattern{", ", 1.8, 1.03, 0.24}, Pattern {
+    "})
 
-TEST_P(EveryPattern, AgreesWithTheSpecification) {
-  const Pattern& want = GetParam();
-  const ExecResult result = run(want.program, want.size);
-  ASSERT_TRUE(result.check->passed) << result.check->message;
-  const FunctionalCounts* counts = &result.total;
-  for (const KernelCounts& kernel : result.kernels)
-    if (kernel.kernel == want.kernel) counts = &kernel.counts;
-  // The table is printed with two or three digits: half of the last one comes on top of the 5 %.
-  EXPECT_NEAR(counts->lines_per_access(), want.lines, 0.05 * want.lines + 0.05);
-  if (want.pages > 0) {
-    EXPECT_NEAR(counts->pages_per_access(), want.pages, 0.05 * want.pages + 0.05);
-  }
-  if (want.million_instructions > 0) {
-    EXPECT_NEAR(static_cast<double>(counts->warp_instructions) / 1e6, want.million_instructions,
-                0.4 * want.million_instructions);
-  }
-}
+        TEST_P(EveryPattern, AgreesWithTheSpecification) {
+      const Pattern& want = GetParam();
+      const ExecResult result = run(want.program, want.size);
+      ASSERT_TRUE(result.check->passed) << result.check->message;
+      const FunctionalCounts* counts = &result.total;
+      for (const KernelCounts& kernel : result.kernels)
+        if (kernel.kernel == want.kernel) counts = &kernel.counts;
+      // The table is printed with two or three digits: half of the last one comes on top of the 5 %.
+      if (want.lines > 0) {
+        EXPECT_NEAR(counts->lines_per_access(), want.lines, 0.05 * want.lines + 0.05);
+      }
+      if (want.pages > 0) {
+        EXPECT_NEAR(counts->pages_per_access(), want.pages, 0.05 * want.pages + 0.05);
+      }
+      if (want.million_instructions > 0) {
+        EXPECT_NEAR(static_cast<double>(counts->warp_instructions) / 1e6, want.million_instructions,
+                    0.4 * want.million_instructions);
+      }
+    }
 
-}  // namespace
+  }  // namespace
 }  // namespace terrace

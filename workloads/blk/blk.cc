@@ -1,37 +1,16 @@
 // BLK: Black-Scholes option pricing. Streams over five arrays; each warp jumps by the whole grid (240 KB at 480 x 128)
 // per iteration, so that good cache-line locality comes with many TLB misses.
 // SPDX-License-Identifier: MIT
-#include <cmath>
-
-#include "engine/rng.h"
 #include "frontend/workload.h"
+#include "support/black_scholes.h"
 #include "support/checks.h"
+#include "support/inputs.h"
 
 namespace terrace {
 namespace {
 
 constexpr float kRate = 0.02f;
 constexpr float kVolatility = 0.30f;
-
-struct Prices {
-  double call, put;
-};
-
-double cumulative_normal(double d) {
-  const double k = 1 / (1 + 0.2316419 * std::fabs(d));
-  const double tail = 0.398942280401432678 * std::exp(-0.5 * d * d) * k *
-                      (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))));
-  return d > 0 ? 1 - tail : tail;
-}
-
-Prices reference(double spot, double strike, double years) {
-  const double rate = kRate, volatility = kVolatility;
-  const double spread = volatility * std::sqrt(years);
-  const double d1 = (std::log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread;
-  const double n1 = cumulative_normal(d1), n2 = cumulative_normal(d1 - spread);
-  const double discounted = strike * std::exp(-rate * years);
-  return {spot * n1 - discounted * n2, discounted * (1 - n2) - spot * (1 - n1)};
-}
 
 class BlackScholes final : public LaunchSequence {
  public:
@@ -78,16 +57,11 @@ class BlackScholes final : public LaunchSequence {
   }
 
   void fill(GuestMemory& memory) override {
-    const auto draw = [&](const Buffer<float>& buffer, std::string_view stream, double low, double high) {
-      Rng rng(p_.seed, stream);
-      for (float& value : buffer.write(memory)) value = static_cast<float>(rng.uniform(low, high));
-    };
-    draw(spot_, "blk.spot", 5, 30);
-    draw(strike_, "blk.strike", 1, 100);
-    draw(years_, "blk.years", 0.25, 10);
-    for (const auto* output : {&call_, &put_}) {
-      for (float& value : output->write(memory)) value = 0;
-    }
+    draw_uniform(memory, spot_, p_.seed, "blk.spot", 5, 30);
+    draw_uniform(memory, strike_, p_.seed, "blk.strike", 1, 100);
+    draw_uniform(memory, years_, p_.seed, "blk.years", 0.25, 10);
+    fill_with(memory, call_, 0.0f);
+    fill_with(memory, put_, 0.0f);
   }
 
   u64 launches() const override { return p_.iters; }
@@ -107,7 +81,7 @@ class BlackScholes final : public LaunchSequence {
     const u64 stride = u64{p_.blocks} * p_.threads;
     for (u64 i = 0; i < p_.options; ++i) {
       if (i % stride >= launched_threads_) continue;
-      const Prices want = reference(spot[i], strike[i], years[i]);
+      const OptionPrices want = black_scholes(spot[i], strike[i], years[i], kRate, kVolatility);
       calls.compare(call[i], want.call);
       puts.compare(put[i], want.put);
     }

@@ -7,6 +7,7 @@
 #include "engine/rng.h"
 #include "frontend/workload.h"
 #include "support/checks.h"
+#include "support/inputs.h"
 
 namespace terrace {
 namespace {
@@ -34,8 +35,8 @@ class CoulombPotential final : public LaunchSequence {
       v("atoms", atoms, in(1, 1'000'000), "atoms, in batches of at most 4,000 a launch");
       WorkloadParams::describe(v);
     }
-    u32 columns() const { return (width + kColumnsPerBlock - 1) / kColumnsPerBlock * kColumnsPerBlock; }
-    u32 rows() const { return (height + kBlockRows - 1) / kBlockRows * kBlockRows; }
+    u32 columns() const { return round_up(width, kColumnsPerBlock); }
+    u32 rows() const { return round_up(height, kBlockRows); }
   };
 
   static void preset(InputSize size, std::string_view, Params& p) {
@@ -70,9 +71,7 @@ class CoulombPotential final : public LaunchSequence {
     potential_ = Buffer<float>(memory, "potential", u64{p_.columns()} * p_.rows());
   }
 
-  void fill(GuestMemory& memory) override {
-    for (float& value : potential_.write(memory)) value = 0;
-  }
+  void fill(GuestMemory& memory) override { fill_with(memory, potential_, 0.0f); }
 
   u64 launches() const override { return batches() * p_.iters; }
 
@@ -104,10 +103,10 @@ class CoulombPotential final : public LaunchSequence {
   }
 
  private:
-  u64 batches() const { return (p_.atoms + kBatchAtoms - 1) / kBatchAtoms; }
+  u64 batches() const { return blocks_of(p_.atoms, kBatchAtoms); }
   double reference(u64 point) const {
-    const double x = double{kSpacing} * static_cast<double>(point % p_.columns());
-    const double y = double{kSpacing} * static_cast<double>(point / p_.columns());
+    const u64 row = point / p_.columns(), column = point % p_.columns();
+    const double x = double{kSpacing} * static_cast<double>(column), y = double{kSpacing} * static_cast<double>(row);
     double sum = 0;
     for (const Atom& atom : atoms_) {
       const double dx = x - double{atom.x}, dy = y - double{atom.y};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/check.h"
 #include "engine/rng.h"
@@ -61,6 +62,10 @@ void add_both(std::vector<Edge>& edges, u64 a, u64 b, u64 weight) {
   edges.push_back({to, from, w});
 }
 
+u64 lattice_edges(u64 side) {
+  return 2 * side * (side - 1);
+}
+
 /// Calls `each(a, b)` for every edge of a square lattice, once.
 template <class F>
 void for_lattice_edges(u32 side, F&& each) {
@@ -80,13 +85,14 @@ Csr mesh(u32 vertices) {
   return build(side * side, std::move(edges), true);
 }
 
-/// New ids: each moves by less than the window, as if drawn from a window that slides over them.
+/// New ids: each is drawn from the next `window` old ones that are not yet taken. Some wait long for their turn.
 std::vector<u32> shuffle_in_window(u32 vertices, u32 window, Rng& rng) {
-  std::vector<std::pair<u64, u32>> keys(vertices);
-  for (u32 v = 0; v < vertices; ++v) keys[v] = {v + rng.below(window), v};
-  std::sort(keys.begin(), keys.end());  // no two are equal: the id breaks ties
-  std::vector<u32> new_id(vertices);
-  for (u32 position = 0; position < vertices; ++position) new_id[keys[position].second] = position;
+  std::vector<u32> waiting(vertices), new_id(vertices);
+  std::iota(waiting.begin(), waiting.end(), 0);
+  for (u32 id = 0; id < vertices; ++id) {
+    std::swap(waiting[id], waiting[id + rng.below(std::min(window, vertices - id))]);
+    new_id[waiting[id]] = id;
+  }
   return new_id;
 }
 
@@ -94,9 +100,13 @@ Csr road(u32 vertices, u64 seed) {
   const u32 side = side_of(vertices);
   Rng order(seed, "graph.road.order"), keep(seed, "graph.road.keep"), weights(seed, "graph.road.weights");
   const auto new_id = shuffle_in_window(side * side, kRoadWindow, order);
+  // Each edge stays with the same chance, and as many as announced stay: of those left, as many as are still wanted.
+  u64 left = lattice_edges(side), wanted = left * kRoadKeepPercent / 100;
   std::vector<Edge> edges;
   for_lattice_edges(side, [&](u32 a, u32 b) {
-    if (keep.below(100) < kRoadKeepPercent) add_both(edges, new_id[a], new_id[b], 1 + weights.below(kRoadMaxWeight));
+    if (keep.below(left--) >= wanted) return;
+    --wanted;
+    add_both(edges, new_id[a], new_id[b], 1 + weights.below(kRoadMaxWeight));
   });
   return build(side * side, std::move(edges), true);
 }
@@ -138,7 +148,8 @@ Csr coauthor(u32 vertices, u64 seed) {
     if (edges.size() / 2 % 2) {
       a = rng.below(vertices);
       b = a + rng.below(2 * kCoauthorReach + 1);
-      if (b < kCoauthorReach || (b -= kCoauthorReach) >= vertices) continue;
+      if (b < kCoauthorReach || b - kCoauthorReach >= vertices) continue;
+      b -= kCoauthorReach;
     } else {
       a = zipf();
       b = zipf();
@@ -203,12 +214,12 @@ Csr generate_graph(const GraphParams& params, u64 seed) {
 }
 
 GraphShape expected_shape(const GraphParams& params) {
-  const u64 side = side_of(params.vertices), lattice = 2 * side * (side - 1);  // undirected edges
+  const u64 side = side_of(params.vertices), lattice = lattice_edges(side);  // undirected
   switch (params.graph) {
     case GraphClass::kMesh:
       return {side * side, 2 * lattice};
     case GraphClass::kRoad:
-      return {side * side, 2 * lattice * kRoadKeepPercent / 100};
+      return {side * side, 2 * (lattice * kRoadKeepPercent / 100)};
     case GraphClass::kCircuit:
       return {side * side, 2 * (lattice + lattice * kCircuitExtraPercent / 100)};
     case GraphClass::kCoauthor:

@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "config/fields.h"
@@ -36,12 +37,18 @@ struct Csr {
   u32 vertices() const { return static_cast<u32>(row.size() - 1); }
   u64 edges() const { return col.size(); }
   u32 degree(u32 vertex) const { return static_cast<u32>(row[vertex + 1] - row[vertex]); }
+  std::span<const i32> targets(u32 vertex) const {
+    return std::span(col).subspan(static_cast<u32>(row[vertex]), degree(vertex));
+  }
+  std::span<const i32> weights(u32 vertex) const {
+    return std::span(weight).subspan(static_cast<u32>(row[vertex]), degree(vertex));
+  }
 };
 
 /// Mesh, road and circuit have the largest square number of vertices that fits.
 Csr generate_graph(const GraphParams& params, u64 seed);
 
-/// As many vertices and edges as the generator makes, or, where it draws lots, as it makes on average.
+/// As many vertices and edges as the generator makes.
 struct GraphShape {
   u64 vertices, edges;
 };

@@ -12,6 +12,7 @@
 #endif
 
 using u8 = unsigned char;
+using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
@@ -67,6 +68,9 @@ struct __attribute__((aligned(8))) int2 {
 };
 
 // The _gen_ builtins take generic pointers; the compiler finds out that they are global.
+__device__ __forceinline__ float atomicAdd(float* at, float value) {
+  return __nvvm_atom_add_gen_f(at, value);
+}
 __device__ __forceinline__ u32 atomicXor(u32* at, u32 value) {
   return __nvvm_atom_xor_gen_i(reinterpret_cast<int*>(at), static_cast<int>(value));
 }
@@ -112,6 +116,44 @@ __device__ __forceinline__ float fast_exp(float x) {
 
 __device__ __forceinline__ float fast_log(float x) {
   return fast_log2(x) * 0.69314718f;  // ln(2)
+}
+
+/// 2 to a whole power from -1022 to 1023.
+__device__ __forceinline__ double power_of_two(int exponent) {
+  union {
+    u64 bits;
+    double value;
+  } power;
+  power.bits = static_cast<u64>(1023 + exponent) << 52;
+  return power.value;
+}
+
+/// exp in double, to about one unit in the last place; a toolkit's would need its device library. x is reduced to
+/// |rest| < 0.35 by a multiple of ln 2 (in two parts), the rest goes through Taylor's polynomial.
+__device__ __forceinline__ double exp_f64(double x) {
+  if (x < -745.2) return 0.0;
+  if (x > 709.8) return 1.0 / 0.0;
+  constexpr double kRounder = 6755399441055744.0;  // 1.5 x 2^52: adding it leaves a whole number in the low bits
+  const double whole = (x * 1.4426950408889634 + kRounder) - kRounder;
+  const double rest = (x - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+  double sum = 1.0 / 6227020800.0;
+  sum = sum * rest + 1.0 / 479001600.0;
+  sum = sum * rest + 1.0 / 39916800.0;
+  sum = sum * rest + 1.0 / 3628800.0;
+  sum = sum * rest + 1.0 / 362880.0;
+  sum = sum * rest + 1.0 / 40320.0;
+  sum = sum * rest + 1.0 / 5040.0;
+  sum = sum * rest + 1.0 / 720.0;
+  sum = sum * rest + 1.0 / 120.0;
+  sum = sum * rest + 1.0 / 24.0;
+  sum = sum * rest + 1.0 / 6.0;
+  sum = sum * rest + 0.5;
+  sum = sum * rest + 1.0;
+  sum = sum * rest + 1.0;
+  // In two factors, since the results at both ends are not normal times one power.
+  const int exponent = static_cast<int>(whole);
+  const int half = exponent / 2;
+  return sum * power_of_two(half) * power_of_two(exponent - half);
 }
 
 __device__ __forceinline__ float absolute(float x) {

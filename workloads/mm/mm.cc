@@ -4,6 +4,7 @@
 #include "engine/rng.h"
 #include "frontend/workload.h"
 #include "support/checks.h"
+#include "support/inputs.h"
 
 namespace terrace {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 constexpr u32 kTileRows = 128;
 constexpr u32 kTileColumns = 16;
 constexpr u32 kTileDepth = 8;
-
-constexpr u32 padded(u32 value, u32 tile) {
-  return (value + tile - 1) / tile * tile;
-}
 
 class MatrixMultiply final : public LaunchSequence {
  public:
@@ -44,12 +41,12 @@ class MatrixMultiply final : public LaunchSequence {
     }
   }
   static u64 footprint_bytes(const Params& p) {
-    const u64 m = padded(p.m, kTileRows), n = padded(p.n, kTileColumns), k = padded(p.k, kTileDepth);
+    const u64 m = round_up(p.m, kTileRows), n = round_up(p.n, kTileColumns), k = round_up(p.k, kTileDepth);
     return (m * k + n * k + m * n) * sizeof(float);
   }
 
   explicit MatrixMultiply(const Params& params)
-      : p_(params), m_(padded(p_.m, kTileRows)), n_(padded(p_.n, kTileColumns)), k_(padded(p_.k, kTileDepth)) {}
+      : p_(params), m_(round_up(p_.m, kTileRows)), n_(round_up(p_.n, kTileColumns)), k_(round_up(p_.k, kTileDepth)) {}
 
   void allocate(GuestMemory& memory) override {
     a_ = Buffer<float>(memory, "A", u64{m_} * k_);
@@ -68,7 +65,7 @@ class MatrixMultiply final : public LaunchSequence {
     };
     draw(a_, "mm.a", p_.m, m_);
     draw(b_, "mm.b", p_.n, n_);
-    for (float& value : c_.write(memory)) value = 0;
+    fill_with(memory, c_, 0.0f);
   }
 
   u64 launches() const override { return p_.iters; }

@@ -141,6 +141,7 @@ bool is_half(Type type) {
   return bytes_of(type) == 2 || facts(type).family == 'h';
 }
 /// Only f16 has .ftz and .sat in add, sub, mul and fma; only fma has .relu, and not with .sat.
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names of templates, which cannot stand in parentheses.
 #define TERRACE_HALF(function, operands, after)                                                                  \
   half_handler<operands, function<false, F16>, function<true, F16>, function<false, BF16>, function<true, BF16>, \
                after>(type, ftz)
@@ -154,6 +155,7 @@ bool is_half(Type type) {
 #define TERRACE_HALF_EXTREME(function, nan)                                                    \
   half_handler<2, function<nan, F16>, flush_two<function<nan, F16>, F16>, function<nan, BF16>, \
                flush_two<function<nan, BF16>, BF16>>(type, ftz)
+// NOLINTEND(bugprone-macro-parentheses)
 
 InstClass class_of(Type type) {
   return type == Type::kF64 ? InstClass::kDouble : InstClass::kFloat;

@@ -19,14 +19,20 @@ Elements elements(const Execution& x, const Inst& i) {
   return {i.count == 1 ? &i.d : x.launch.code->lists.data() + i.list, i.count};
 }
 
-/// T is the type in memory, R the register's: values are extended as T says.
+/// T is the type in memory, R the register's, which is unsigned: values are extended as T says.
+template <class T, class R>
+R extended(T value) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<R>, R>;
+  return static_cast<R>(static_cast<Wide>(value));
+}
+
 template <class T, class R>
 void load_run(Execution& x, const Inst& i) {
   const u8* from = x.memory.at({x.effect.address[0]});
   alignas(64) T values[64];
   std::memcpy(values, from, sizeof(T) * x.stride);
   auto* row = x.dst<R>(i.d);
-  for (u32 lane = 0; lane < x.stride; ++lane) row[lane] = static_cast<R>(values[lane]);
+  for (u32 lane = 0; lane < x.stride; ++lane) row[lane] = extended<T, R>(values[lane]);
   x.effect.space = static_cast<Space>(i.mode) == Space::kConst ? MemorySpace::kConstant : MemorySpace::kGlobal;
   x.effect.bytes = sizeof(T);
   x.effect.words = 1;
@@ -54,7 +60,7 @@ void run_load(Execution& x, const Inst& i) {
     x.write_each<R>(all.places[e], [&](u32 lane) {
       T value;
       std::memcpy(&value, access.pointer[lane] + e * sizeof(T), sizeof(T));
-      return static_cast<R>(value);
+      return extended<T, R>(value);
     });
   }
 }
@@ -67,8 +73,8 @@ void run_load_param(Execution& x, const Inst& i) {
     if (all.places[e] == kNoOperand) continue;
     T value;
     std::memcpy(&value, x.launch.params.data() + i.imm + e * sizeof(T), sizeof(T));
-    const R extended = static_cast<R>(value);
-    x.write<R>(all.places[e], [=](Lane) { return extended; });
+    const R same = extended<T, R>(value);
+    x.write<R>(all.places[e], [=](Lane) { return same; });
   }
   x.effect.action = MemoryAction::kLoad;
   x.effect.space = MemorySpace::kParameter;
@@ -151,7 +157,7 @@ void run_load_argument(Execution& x, const Inst& i) {
     x.write_each<R>(all.places[e], [&](u32 lane) {
       T value;
       copy_param(x, lane, x.effect.address[lane] + e * sizeof(T), &value, false);
-      return static_cast<R>(value);
+      return extended<T, R>(value);
     });
   }
 }

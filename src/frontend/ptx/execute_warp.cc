@@ -11,20 +11,34 @@
 namespace terrace::ptx {
 namespace {
 
-/// Runs f(first lane, active lanes) for each half that has active lanes.
+/// Runs f(first lane of the half, lanes, members) for the active lanes of each half that name the same members: those
+/// meet, whatever other lanes of their half do, as the tiles of a warp do. A lane that is named but runs elsewhere has
+/// diverged or exited: it does not take part. Without a member mask (before Volta) all active lanes meet.
 template <class F>
-void for_each_half(const Execution& x, F&& f) {
+void for_each_group(const Execution& x, u32 place, F&& f) {
   for (u32 base = 0; base < x.stride; base += kHalf) {
-    const u32 active = static_cast<u32>(x.active >> base);
-    if (active != 0) f(base, active);
+    u32 group = 0;
+    for (u32 left = static_cast<u32>(x.active >> base); left != 0; left &= ~group) {
+      if (place == kNoOperand) {
+        f(base, left, left);
+        break;
+      }
+      const auto* masks = x.src<u32>(place) + base;
+      const u32 mask = masks[std::countr_zero(left)];
+      group = 0;
+      for (u32 rest = left; rest != 0; rest &= rest - 1) {
+        const u32 lane = static_cast<u32>(std::countr_zero(rest));
+        group |= u32{masks[lane] == mask} << lane;
+      }
+      f(base, group, group & mask);
+    }
   }
 }
 
-/// The lanes that a .sync instruction's member mask names, of those that are here. A lane that is named but runs
-/// elsewhere has diverged: it does not take part.
-u32 members(const Execution& x, u32 place, u32 base, u32 active) {
-  if (place == kNoOperand) return active;
-  return x.src<u32>(place)[base + static_cast<u32>(std::countr_zero(active))] & active;
+/// row[lane] = value for the lanes of a group.
+void write_group(const Execution& x, u32 place, u32 base, u32 group, u32 value) {
+  auto* row = x.dst<u32>(place);
+  for (u32 rest = group; rest != 0; rest &= rest - 1) row[base + static_cast<u32>(std::countr_zero(rest))] = value;
 }
 
 enum class Shuffle : u8 { kUp, kDown, kBfly, kIdx };
@@ -78,22 +92,16 @@ enum class Vote : u8 { kAll, kAny, kUni, kBallot };
 
 void run_vote(Execution& x, const Inst& i) {
   const u64 predicate = i.flags & kNegateC ? ~x.predicates[i.c] : x.predicates[i.c];
+  const Vote mode = static_cast<Vote>(i.mode);
   u64 result = 0;
-  for_each_half(x, [&](u32 base, u32 active) {
-    const u32 voters = members(x, i.b, base, active);
+  for_each_group(x, i.b, [&](u32 base, u32 group, u32 voters) {
     const u32 votes = static_cast<u32>(predicate >> base) & voters;
-    if (static_cast<Vote>(i.mode) == Vote::kBallot) {
-      auto* row = x.dst<u32>(i.d);
-      for (u32 rest = active; rest != 0; rest &= rest - 1) row[base + static_cast<u32>(std::countr_zero(rest))] = votes;
-      return;
-    }
+    if (mode == Vote::kBallot) return write_group(x, i.d, base, group, votes);
     const bool all = votes == voters, any = votes != 0;
-    const bool holds = static_cast<Vote>(i.mode) == Vote::kAll   ? all
-                       : static_cast<Vote>(i.mode) == Vote::kAny ? any
-                                                                 : all || !any;
-    if (holds) result |= u64{0xffff'ffff} << base;
+    const bool holds = mode == Vote::kAll ? all : mode == Vote::kAny ? any : all || !any;
+    if (holds) result |= u64{group} << base;
   });
-  if (static_cast<Vote>(i.mode) != Vote::kBallot) x.write_predicate(i.d, result);
+  if (mode != Vote::kBallot) x.write_predicate(i.d, result);
 }
 
 template <class T>
@@ -101,8 +109,8 @@ void run_match(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
   u32 result[64] = {};
   u64 all_equal = 0;
-  for_each_half(x, [&](u32 base, u32 active) {
-    const u32 here = members(x, i.b, base, active);
+  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+    bool equal = here != 0;
     for (u32 rest = here; rest != 0; rest &= rest - 1) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
       u32 same = 0;
@@ -111,13 +119,13 @@ void run_match(Execution& x, const Inst& i) {
         same |= u32{a[base + other] == a[base + lane]} << other;
       }
       result[base + lane] = same;
+      equal = equal && same == here;
     }
-    const u32 first = static_cast<u32>(std::countr_zero(here | (here == 0)));
-    const bool equal = here != 0 && result[base + first] == here;
-    if (equal) all_equal |= u64{0xffff'ffff} << base;
-    if (i.mode != 0 && !equal) std::fill(result + base, result + base + kHalf, 0);
+    if (equal) all_equal |= u64{group} << base;
   });
-  x.write_each<u32>(i.d, [&](u32 lane) { return result[lane]; });
+  const bool all = i.mode != 0;
+  if (i.d != kNoOperand)
+    x.write_each<u32>(i.d, [&](u32 lane) { return all && !((all_equal >> lane) & 1) ? 0 : result[lane]; });
   if (i.e != kNoOperand) x.write_predicate(i.e, all_equal);
 }
 
@@ -149,29 +157,26 @@ T reduce(Reduce op, T a, T b) {
 template <class T>
 void run_redux(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
-  u32 result[2] = {};
-  for_each_half(x, [&](u32 base, u32 active) {
-    u32 rest = members(x, i.b, base, active);
-    if (rest == 0) return;
-    T value = static_cast<T>(a[base + static_cast<u32>(std::countr_zero(rest))]);
-    for (rest &= rest - 1; rest != 0; rest &= rest - 1)
+  u32 result[64] = {};  // the destination may be the source
+  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+    if (here == 0) return;
+    T value = static_cast<T>(a[base + static_cast<u32>(std::countr_zero(here))]);
+    for (u32 rest = here & (here - 1); rest != 0; rest &= rest - 1)
       value = reduce(static_cast<Reduce>(i.mode), value,
                      static_cast<T>(a[base + static_cast<u32>(std::countr_zero(rest))]));
-    result[base / kHalf] = static_cast<u32>(value);
+    for (u32 rest = group; rest != 0; rest &= rest - 1)
+      result[base + static_cast<u32>(std::countr_zero(rest))] = static_cast<u32>(value);
   });
-  x.write_each<u32>(i.d, [&](u32 lane) { return result[lane / kHalf]; });
+  x.write_each<u32>(i.d, [&](u32 lane) { return result[lane]; });
 }
 
 void run_elect(Execution& x, const Inst& i) {
   u64 elected = 0;
-  u32 leader[2] = {};
-  for_each_half(x, [&](u32 base, u32 active) {
-    const u32 here = members(x, i.b, base, active);
-    if (here == 0) return;
-    leader[base / kHalf] = static_cast<u32>(std::countr_zero(here));
-    elected |= u64{1} << (base + leader[base / kHalf]);
+  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+    const u32 leader = static_cast<u32>(std::countr_zero(here | u32{here == 0}));
+    if (here != 0) elected |= u64{1} << (base + leader);
+    if (i.d != kNoOperand) write_group(x, i.d, base, group, leader);
   });
-  if (i.d != kNoOperand) x.write_each<u32>(i.d, [&](u32 lane) { return leader[lane / kHalf]; });
   if (i.e != kNoOperand) x.write_predicate(i.e, elected);
 }
 
@@ -242,7 +247,9 @@ void decode_redux(Decoding& d) {
   d.take("sync");
   const int mode = d.take_any({"add", "min", "max", "and", "or", "xor"});
   const Type type = d.expect_type();
-  if (mode < 0 || !is_integer(type) || bytes_of(type) != 4) d.refuse("needs an operation and .u32, .s32 or .b32");
+  const bool bitwise = mode >= static_cast<int>(Reduce::kAnd);
+  if (mode < 0 || !(bitwise ? type == Type::kB32 : type == Type::kU32 || type == Type::kS32))
+    d.refuse("needs .add, .min or .max with .u32 or .s32, or .and, .or or .xor with .b32");
   d.expect_operands(3, 3);
   d.elementwise = false;
   d.destination(kFieldD, 0, type);

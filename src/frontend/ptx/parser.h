@@ -112,7 +112,9 @@ class ScopedNames {
 
   static bool find_in_ranges(const Names& names, std::string_view name, LocalName& out) {
     u64 number = 0, power = 1;
-    for (u64 cut = name.size(); cut-- > 1 && name[cut] >= '0' && name[cut] <= '9' && power < 10'000'000'000;) {
+    for (u64 left = name.size(); left > 1 && power < 10'000'000'000; --left) {
+      const u64 cut = left - 1;
+      if (name[cut] < '0' || name[cut] > '9') return false;
       number += power * static_cast<u64>(name[cut] - '0');
       power *= 10;
       if (name[cut] == '0' && cut + 1 < name.size()) continue;  // %r007 is not %r7

@@ -69,7 +69,7 @@ constexpr u32 slots_of(Type type) {
 }
 
 constexpr std::optional<Type> parse_type(std::string_view name) {
-  for (u8 t = 1; t < kTypeFacts.size(); ++t)
+  for (std::size_t t = 1; t < kTypeFacts.size(); ++t)
     if (kTypeFacts[t].name == name) return static_cast<Type>(t);
   return std::nullopt;
 }

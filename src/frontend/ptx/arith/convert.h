@@ -96,8 +96,8 @@ inline F round_to_integral(F x) {
 template <std::integral I, Round R, std::floating_point F>
 inline I float_to_int(F x) {
   constexpr F kTwo = 2;
-  constexpr F kEnd =
-      static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * kTwo;  // one past the largest: a power of two
+  // One past the largest: a power of two, half of which every integer type can hold.
+  constexpr F kEnd = static_cast<F>(I{1} << (std::numeric_limits<I>::digits - 1)) * kTwo;
   constexpr F kStart = static_cast<F>(std::numeric_limits<I>::min());
   constexpr bool kZeroNan = std::same_as<F, float> && sizeof(I) < 8;
   constexpr I kFromNan = kZeroNan ? I(0) : static_cast<I>(std::make_unsigned_t<I>(1) << (sizeof(I) * 8 - 1));

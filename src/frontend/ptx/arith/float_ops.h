@@ -111,14 +111,12 @@ inline F add(F a, F b) {
   // A sum of normal floats that is subnormal is exact, so flushing it is all there is to .ftz.
   if constexpr (Ftz)
     return flush(add<R>(flush(a), flush(b)));
-  else if constexpr (R == Round::kNearestEven)
-    return or_nan(a + b, b, a);
-  else if constexpr (detail::kIsFloat<F>)
+  else if constexpr (R != Round::kNearestEven && detail::kIsFloat<F>)
     return narrow<F, R>(detail::odd_sum<R>(a, b));
-  else if (!detail::finite(a) || !detail::finite(b))
+  else if (R == Round::kNearestEven || !detail::finite(a) || !detail::finite(b))
     return or_nan(a + b, b, a);
   else
-    return soft::sum<R>(soft::unpack(a), soft::unpack(b));
+    return static_cast<F>(soft::sum<R>(soft::unpack(a), soft::unpack(b)));
 }
 
 template <Round R, bool Ftz = false, class F>

@@ -1,6 +1,5 @@
-// Where data lies when translation costs nothing: every tenant's memory is one contiguous stretch of its own. Lines are
-// spread over channels as the memory's address map says, and over the slices of a channel by a fold of the line's
-// number.
+// Which L2 slice and memory channel hold a line: channels as the memory's address map says, the slices of a channel by a
+// fold of the line's number.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,21 +7,18 @@
 
 #include "dram/address_map.h"
 #include "engine/types.h"
-#include "frontend/guest_memory.h"
-#include "sm/load_store.h"
+#include "wire/line_map.h"
 
 namespace terrace {
 
-class PhysicalLayout final : public PhysicalMap {
+class LineLayout final : public LineMap {
  public:
-  PhysicalLayout(const AddressMap& dram, u32 line_bytes, u32 slices, u32 channels)
+  LineLayout(const AddressMap& dram, u32 line_bytes, u32 slices, u32 channels)
       : dram_(dram),
         line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
         slices_per_channel_(slices / channels) {}
 
-  PhysAddr locate(TenantId tenant, VirtAddr va) const override {
-    return PhysAddr{(u64{index(tenant)} << kTenantBits) + (va.raw - GuestMemory::kBase)};
-  }
+  u32 channel_of(PhysAddr line) const override { return dram_.channel(line); }
   u32 slice_of(PhysAddr line) const override {
     const u32 channel = dram_.channel(line);
     if (slices_per_channel_ == 1) return channel;
@@ -32,7 +28,6 @@ class PhysicalLayout final : public PhysicalMap {
   }
 
  private:
-  static constexpr u32 kTenantBits = 36;  // 64 GiB each, more than a tenant's address space holds
   const AddressMap& dram_;
   u32 line_shift_;
   u32 slices_per_channel_;

@@ -1,0 +1,164 @@
+// Builds the machine: every unit, every link, and who is at its ends.
+// SPDX-License-Identifier: MIT
+#include <bit>
+
+#include "gpu/gpu.h"
+
+namespace terrace {
+
+/// The wires of shared TLBs and MMUs; the units come when both of a wire's ends are known.
+void Gpu::build_translation() {
+  if (config_.translation == TranslateAt::kNowhere) return;
+  const u32 tenants = static_cast<u32>(tenants_.size());
+  const u32 tlbs = config_.l2_tlb.per_tenant ? tenants : 1, mmus = config_.mmu.per_tenant ? tenants : 1;
+  const u32 lanes_per_tlb = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
+  const auto wires = [&](u32 lanes, u32 latency, u32 capacity, u32 replies) {
+    TlbWires made;
+    made.requests = std::make_unique<Funnel<TranslationRequest>>(scheduler_, lanes, latency, capacity);
+    for (u32 i = 0; i < replies; ++i) {
+      made.replies.push_back(std::make_unique<Link<Translation>>(scheduler_, LinkShape{.latency = latency}));
+    }
+    return made;
+  };
+  for (u32 i = 0; i < tlbs; ++i) {
+    // A lane that holds what is on the way runs at full rate.
+    tlb_wires_.push_back(
+        wires(config_.sm.count, config_.l2_tlb.link_cycles, config_.l2_tlb.link_cycles + 1, config_.sm.count));
+  }
+  for (u32 i = 0; i < mmus; ++i) {
+    mmu_wires_.push_back(wires(tlbs * lanes_per_tlb, config_.mmu.transit_cycles, config_.mmu.transit_cycles + 1, tlbs));
+  }
+}
+
+Sm::Wiring Gpu::sm_wiring(u32 sm) {
+  Translator::Wiring translation{config_.translation, spaces_, {}};
+  for (const TlbWires& wires : tlb_wires_) {
+    translation.ports.push_back({wires.requests.get(), wires.replies[sm].get()});
+  }
+  return {{*requests_, *replies_, map_, accesses_, std::move(translation)},
+          *starts_[sm],
+          *done_[sm],
+          streams_,
+          config_.sm.count};
+}
+
+void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
+  const u32 sms = config_.sm.count, slices = config_.l2.slices;
+  const bool walks_use_l2 = config_.mmu.walks_via == MmuConfig::Via::kL2;
+  const u32 ports = sms + (walks_use_l2 ? static_cast<u32>(mmu_wires_.size()) : 0);
+  requests_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, ports, slices);
+  replies_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, slices, ports);
+  std::vector<BlockDispatcher::SmPort> sm_ports;
+  for (u32 i = 0; i < sms; ++i) {
+    starts_.push_back(std::make_unique<Link<BlockStart>>(scheduler_, LinkShape{}));
+    done_.push_back(std::make_unique<Link<BlockDone>>(scheduler_, LinkShape{}));
+    sm_ports.push_back({starts_[i].get(), done_[i].get()});
+    sms_.push_back(std::make_unique<Sm>(scheduler_, config_.sm, config_.l1, config_.l1_tlb, config_.noc,
+                                        config_.line_bytes, SmId(i), sm_wiring(i)));
+  }
+  const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
+  dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant);
+
+  const UnitId dispatcher = scheduler_.add(*dispatcher_, "dispatcher");
+  dispatcher_->connect(dispatcher);
+  for (u32 i = 0; i < sms; ++i) {
+    const UnitId unit = scheduler_.add(*sms_[i], fmt::format("sm.{}", i));
+    sms_[i]->connect(unit);
+    sm_units_.push_back(unit);
+    starts_[i]->connect(dispatcher, unit);
+    done_[i]->connect(unit, dispatcher);
+    requests_->connect_input(i, unit);
+    replies_->connect_output(i, unit);
+    for (const TlbWires& wires : tlb_wires_) wires.requests->connect_producer(i, unit);
+  }
+}
+
+void Gpu::build_memory() {
+  const u32 slices = config_.l2.slices, channels = config_.dram.channels;
+  const PerformAtomic perform = [this](TenantId tenant, u32 atomic, u64 lanes) {
+    streams_[index(tenant)]->perform_atomic(AtomicRef{atomic}, lanes);
+  };
+  for (u32 i = 0; i < channels; ++i) {
+    channels_.push_back(
+        std::make_unique<Channel>(config_.dram, DramChannelSetup{.index = i,
+                                                                 .core_mhz = config_.core_mhz,
+                                                                 .line_bytes = config_.line_bytes,
+                                                                 .tenants = static_cast<u32>(tenants_.size()),
+                                                                 .seed = config_.run.seed}));
+    channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
+  }
+  for (u32 i = 0; i < slices; ++i) {
+    to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
+    from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
+    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+                                                L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i]},
+                                                perform));
+    const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
+    slices_[i]->connect(unit);
+    requests_->connect_output(i, unit);
+    replies_->connect_input(i, unit);
+    const u32 channel = i / (slices / channels);
+    to_dram_[i]->connect(unit, channel_units_[channel]);
+    from_dram_[i]->connect(channel_units_[channel], unit);
+    channels_[channel]->connect(*to_dram_[i], *from_dram_[i]);
+  }
+}
+
+std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
+  if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+    return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, config_.sm.count + mmu);
+  }
+  std::vector<WalkToDram::Channel> ways;
+  for (const auto& channel : channels_) {
+    walk_to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
+    walk_from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
+    ways.push_back({walk_to_dram_.back().get(), walk_from_dram_.back().get()});
+    channel->connect(*ways.back().requests, *ways.back().replies);
+  }
+  return std::make_unique<WalkToDram>(std::move(ways), map_);
+}
+
+void Gpu::connect_translation() {
+  const u32 tlbs = static_cast<u32>(tlb_wires_.size()), mmus = static_cast<u32>(mmu_wires_.size());
+  const u32 tenants = static_cast<u32>(tenants_.size());
+  const u32 lanes = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
+  std::vector<UnitId> tlb_units;
+  for (u32 i = 0; i < tlbs; ++i) {
+    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries};
+    for (const auto& reply : tlb_wires_[i].replies) wiring.replies.push_back(reply.get());
+    for (const TlbWires& mmu : mmu_wires_) {
+      wiring.mmus.push_back({mmu.requests.get(), mmu.replies[i].get(), i * lanes, lanes});
+    }
+    tlbs_.push_back(std::make_unique<SharedTlb>(config_.l2_tlb, std::move(wiring)));
+    const UnitId unit = scheduler_.add(*tlbs_[i], fmt::format("l2_tlb.{}", i));
+    tlb_units.push_back(unit);
+    tlb_wires_[i].requests->connect_consumer(unit);
+    for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_[i].replies[sm]->connect(unit, sm_units_[sm]);
+  }
+  for (u32 i = 0; i < mmus; ++i) {
+    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i)};
+    for (const auto& result : mmu_wires_[i].replies) wiring.results.push_back(result.get());
+    mmus_.push_back(
+        std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed, std::move(wiring)));
+    const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
+    mmu_wires_[i].requests->connect_consumer(unit);
+    for (u32 tlb = 0; tlb < tlbs; ++tlb) {
+      for (u32 lane = 0; lane < lanes; ++lane) {
+        mmu_wires_[i].requests->connect_producer(tlb * lanes + lane, tlb_units[tlb]);
+      }
+      mmu_wires_[i].replies[tlb]->connect(unit, tlb_units[tlb]);
+    }
+    if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+      requests_->connect_input(config_.sm.count + i, unit);
+      replies_->connect_output(config_.sm.count + i, unit);
+    } else {
+      for (u32 channel = 0; channel < channels_.size(); ++channel) {
+        const size_t way = i * channels_.size() + channel;
+        walk_to_dram_[way]->connect(unit, channel_units_[channel]);
+        walk_from_dram_[way]->connect(channel_units_[channel], unit);
+      }
+    }
+  }
+}
+
+}  // namespace terrace

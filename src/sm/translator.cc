@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "sm/translator.h"
+
+#include <ostream>
+
+#include "engine/search.h"
+
+namespace terrace {
+
+Translator::Translator(const L1TlbConfig& config, u32 line_shift, SmId sm, Wiring wiring)
+    : config_(config),
+      line_shift_(line_shift),
+      page_shift_(wiring.spaces.page_shift()),
+      lines_per_page_shift_(page_shift_ - line_shift),
+      sm_(sm),
+      wiring_(std::move(wiring)),
+      tlb_(config),
+      misses_(config.miss_entries, config.miss_merges) {}
+
+Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa, Cycle now) {
+  const VirtAddr va{access.line << line_shift_};
+  const PhysAddr truth = wiring_.spaces.locate(access.tenant, va);
+  if (truth == AddressSpaces::kUnmapped) {
+    new_pages_.push_back({access.tenant, va});
+    return Outcome::kRefused;
+  }
+  if (wiring_.at == TranslateAt::kNowhere) {
+    pa = truth;
+    return Outcome::kKnown;
+  }
+  const u64 page = page_of(access);
+  if (pages_ == 0 || page_number_[last_page_] != page) {
+    const u32 known = known_page(page);
+    if (known == kNoPage) {
+      if (look_up(access, page, now) == Outcome::kRefused) return Outcome::kRefused;
+    } else {
+      last_page_ = known;
+    }
+  }
+  const Page& its = page_[last_page_];
+  if (its.wait.valid()) {
+    park(its.wait, access);
+    return Outcome::kSetAside;
+  }
+  pa = in_frame(its.frame, access);
+  SIM_DCHECK(pa == truth, "the L1 TLB says {:#x}, the page table {:#x}", pa.raw, truth.raw);
+  return Outcome::kKnown;
+}
+
+u32 Translator::known_page(u64 page) const {
+  for (u32 i = 0; i < pages_; ++i) {
+    if (page_number_[i] == page) return i;
+  }
+  return kNoPage;
+}
+
+/// The first line of a page of its instruction. A refusal changes nothing.
+Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycle now) {
+  if (config_.blocking && !misses_.empty()) return Outcome::kRefused;
+  if (awaits_answer_) return Outcome::kRefused;
+  const u64 key = page_key(access.tenant, page_shift_, page);
+  Page its;
+  if (const i32 entry = tlb_.find(key); entry >= 0) {
+    its.frame = tlb_.use(entry);
+    ++stats.hits[access.tenant];
+  } else {
+    const Join outlook = misses_.would_join(key);
+    awaits_answer_ = outlook == Join::kFull;
+    if (awaits_answer_) return Outcome::kRefused;
+    if (outlook == Join::kFirst) {
+      Port& port = port_of(access.tenant);
+      if (!port.requests->can_push(index(sm_), now)) return Outcome::kRefused;
+      port.requests->push(index(sm_), now,
+                          {.key = key,
+                           .page = page,
+                           .inst = access.dynamic_id,
+                           .sm = sm_,
+                           .warp = access.warp,
+                           .tenant = access.tenant});
+    }
+    its.wait = waits_.make();
+    waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst};
+    misses_.join(key, its.wait);
+    ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
+  }
+  ++stats.lookups[access.tenant];
+  last_page_ = pages_;
+  page_number_[pages_] = page;
+  page_[pages_] = its;
+  ++pages_;
+  return Outcome::kKnown;
+}
+
+void Translator::park(WaitRef wait, const LineAccess& access) {
+  const ParkedRef ref = parked_.make();
+  parked_[ref].access = access;
+  Wait& its = waits_[wait];
+  (its.first.valid() ? parked_[its.last].next : its.first) = ref;
+  its.last = ref;
+}
+
+/// The page of one waiting instruction is known: its lines are ready, behind those that are ready already.
+void Translator::release(WaitRef ref, const Translation& answer, Cycle now) {
+  const Wait& wait = waits_[ref];
+  for (ParkedRef line = wait.first; line.valid(); line = parked_[line].next) {
+    parked_[line].pa = in_frame(answer.frame, parked_[line].access);
+  }
+  if (wait.asked) stats.miss_cycles[tenant_of_key(answer.key)] += now - wait.since;
+  if (wait.first.valid()) {
+    (ready_first_.valid() ? parked_[ready_last_].next : ready_first_) = wait.first;
+    ready_last_ = wait.last;
+  }
+  // Lines of the same instruction that are still at the head need not wait any more.
+  if (wait.page < pages_ && page_[wait.page].wait == ref) page_[wait.page] = {{}, answer.frame};
+  waits_.free(ref);
+}
+
+void Translator::pop_ready() {
+  const ParkedRef first = ready_first_;
+  ready_first_ = parked_[first].next;
+  parked_.free(first);
+}
+
+void Translator::commit_new_pages() {
+  for (const NewPage& page : new_pages_) wiring_.spaces.touch(page.tenant, page.va);
+  new_pages_.clear();
+}
+
+void Translator::explain(std::ostream& out) const {
+  if (!misses_.empty()) out << misses_.size() << " pages are awaited from the shared TLB\n";
+  if (any_ready()) out << "lines whose page is known wait to go on\n";
+}
+
+}  // namespace terrace

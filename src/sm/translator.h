@@ -1,0 +1,183 @@
+// How an SM learns where its pages lie: its L1 TLB, the misses under way, and the line accesses that wait for them.
+// Every memory instruction asks once for each page that it touches; its other lines on that page use the answer. Lines
+// of a page that is not known yet are set aside, and others go on, unless the TLB is blocking. On an ideal machine
+// every page is known at once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <functional>
+#include <iosfwd>
+#include <vector>
+
+#include "engine/funnel.h"
+#include "engine/link.h"
+#include "engine/miss_table.h"
+#include "engine/pool.h"
+#include "sm/coalescer.h"
+#include "stats/stat_fields.h"
+#include "translation/address_space.h"
+#include "translation/config.h"
+#include "translation/tlb.h"
+#include "wire/translate.h"
+
+namespace terrace {
+
+/// One line of one memory instruction on its way through the SM.
+struct LineAccess {
+  u64 line = 0;  // virtual line number
+  u64 lanes = 0;
+  u64 words = 0;
+  u32 record = 0;  // the load-store unit's own record of the instruction
+  u32 atomic = 0;
+  u32 dynamic_id = 0;
+  TenantId tenant{};
+  u8 warp = 0;
+  u8 lane_bytes = 0;
+  bool past_l1 = false;
+};
+
+struct L1TlbStats {
+  PerTenant<Counter> lookups, hits, misses, merges, answers, waiting_instructions, miss_cycles;
+  Counter evictions, refused_cycles;
+  void describe(StatFields& v) {
+    v("lookups", lookups, "pages", "pages looked up, once for each page of a memory instruction");
+    v("hits", hits, "pages", "pages that were there");
+    v("misses", misses, "pages", "pages that the shared TLB was asked for");
+    v("merges", merges, "pages", "pages that were under way already");
+    v("answers", answers, "pages", "translations that arrived");
+    v("waiting_instructions", waiting_instructions, "instructions", "that a translation let go, summed");
+    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
+    v("evictions", evictions, "pages", "translations that made room for another");
+    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
+    v.ratio("mean_miss_cycles", sum(miss_cycles), sum(answers), "cycles from a miss to its answer");
+    v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
+    v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));
+    v.identity("every miss is answered", sum(misses), sum(answers));
+    v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));
+  }
+};
+
+class Translator {
+ public:
+  /// The way to one shared TLB.
+  struct Port {
+    Funnel<TranslationRequest>* requests = nullptr;
+    Link<Translation>* answers = nullptr;
+  };
+  struct Wiring {
+    TranslateAt at = TranslateAt::kNowhere;
+    AddressSpaces& spaces;
+    std::vector<Port> ports;  // one, or one for each tenant
+  };
+  enum class Outcome : u8 { kKnown, kSetAside, kRefused };
+  using OnWalk = std::function<void(u32 record, const WalkReport&)>;
+
+  Translator(const L1TlbConfig& config, u32 line_shift, SmId sm, Wiring wiring);
+
+  /// The next lines belong to another instruction.
+  void begin_instruction() { pages_ = 0; }
+  /// Where a line lies (kKnown); or it waits for its page and comes back through `ready`; or it cannot go yet and is
+  /// asked for again when something has changed: then nothing has.
+  Outcome translate(const LineAccess& access, PhysAddr& pa, Cycle now);
+
+  /// Takes the translations that have arrived; lines that waited become ready. `on_walk` hears of each walk that one of
+  /// this SM's instructions asked for.
+  template <class F>
+  void accept(Cycle now, F&& on_walk);
+
+  /// Lines whose page is known by now, in order.
+  bool any_ready() const { return ready_first_.valid(); }
+  const LineAccess& ready() const { return parked_[ready_first_].access; }
+  PhysAddr ready_address() const { return parked_[ready_first_].pa; }
+  void pop_ready();
+
+  bool idle() const { return misses_.empty() && !any_ready(); }
+  bool touched_new_pages() const { return !new_pages_.empty(); }
+  /// Gives frames to pages that were touched for the first time; when the cycle ends.
+  void commit_new_pages();
+  void flush() { tlb_.flush(); }
+  void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
+  void flush_page(u64 key) { tlb_.flush_page(key); }
+  u32 hit_cycles() const { return config_.hit_cycles; }
+  void explain(std::ostream& out) const;
+
+  L1TlbStats stats;
+
+ private:
+  struct Parked;
+  struct Wait;
+  using ParkedRef = Handle<Parked>;
+  using WaitRef = Handle<Wait>;
+  struct Parked {
+    LineAccess access;
+    PhysAddr pa;
+    ParkedRef next;
+  };
+  /// One instruction that waits for one page.
+  struct Wait {
+    ParkedRef first, last;
+    u32 record = 0;
+    u32 page = 0;  // its place among the pages of its instruction
+    Cycle since = 0;
+    bool asked = false;  // it is the one that asked for the page
+  };
+  struct Page {
+    WaitRef wait;  // not valid: the frame is known
+    PhysAddr frame;
+  };
+
+  u64 page_of(const LineAccess& access) const { return access.line >> lines_per_page_shift_; }
+  u32 known_page(u64 page) const;
+  Outcome look_up(const LineAccess& access, u64 page, Cycle now);
+  void park(WaitRef wait, const LineAccess& access);
+  void release(WaitRef ref, const Translation& answer, Cycle now);
+  Port& port_of(TenantId tenant) { return wiring_.ports[wiring_.ports.size() == 1 ? 0 : index(tenant)]; }
+  PhysAddr in_frame(PhysAddr frame, const LineAccess& access) const {
+    const u64 line = access.line & ((u64{1} << lines_per_page_shift_) - 1);
+    return {frame.raw + (line << line_shift_)};
+  }
+
+  static constexpr u32 kNoPage = ~u32{0};
+  const L1TlbConfig config_;
+  const u32 line_shift_;
+  const u32 page_shift_;
+  const u32 lines_per_page_shift_;
+  const SmId sm_;
+  Wiring wiring_;
+  Tlb tlb_;
+  MissTable<WaitRef> misses_;
+  Pool<Wait> waits_;
+  Pool<Parked> parked_;
+  ParkedRef ready_first_, ready_last_;
+  // The pages that the instruction at the head has asked for.
+  u32 pages_ = 0;
+  u32 last_page_ = 0;
+  std::array<u64, kMaxLines> page_number_{};
+  std::array<Page, kMaxLines> page_{};
+  struct NewPage {
+    TenantId tenant;
+    VirtAddr va;
+  };
+  std::vector<NewPage> new_pages_;
+  bool awaits_answer_ = false;  // the page at the head found no place for a miss, and no answer has come since
+};
+
+template <class F>
+void Translator::accept(Cycle now, F&& on_walk) {
+  for (const Port& port : wiring_.ports) {
+    while (port.answers->front(now)) {
+      const Translation answer = port.answers->pop(now);
+      awaits_answer_ = false;
+      stats.evictions += tlb_.fill(answer.key, answer.frame);
+      const TenantId tenant = tenant_of_key(answer.key);
+      ++stats.answers[tenant];
+      stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
+        if (waits_[ref].asked && answer.walk.accesses > 0) on_walk(waits_[ref].record, answer.walk);
+        release(ref, answer, now);
+      });
+    }
+  }
+}
+
+}  // namespace terrace

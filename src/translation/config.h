@@ -1,0 +1,175 @@
+// Pages, TLBs and page walks: what can be configured.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+
+#include "config/fields.h"
+#include "config/registry.h"
+#include "config/validation.h"
+#include "engine/tag_array.h"
+#include "translation/walk_order.h"
+#include "translation/walk_scheduler.h"
+
+namespace terrace {
+
+/// Where in its way an access learns its physical address.
+enum class TranslateAt : u8 { kNowhere, kBeforeL1 };
+/// Which frame a page gets.
+enum class FrameOrder : u8 { kContiguous, kFirstTouch, kRandom };
+enum class EntryLayout : u8 { kPacked, kOnePerLine };
+
+struct PagesConfig {
+  u32 bytes = 4096;
+  FrameOrder frames = FrameOrder::kRandom;
+  u64 memory_bytes = u64{32} << 30;
+  u32 level_bits = 9;
+  EntryLayout entries = EntryLayout::kPacked;
+  void describe(Fields& v) {
+    v("bytes", bytes, in(4096, 2097152), "bytes of a page: 4096, 65536 or 2097152");
+    v("frames", frames, {"contiguous", "first_touch", "random"},
+      "which frame a page gets: the next one when it is allocated or first touched, or a seeded random one");
+    v("memory_bytes", memory_bytes, in(u64{1} << 26, u64{1} << 44), "physical memory, a power of two");
+    v("level_bits", level_bits, in(2, 9), "bits of an address that each level of a page table below the root decides");
+    v("entries", entries, {"packed", "one_per_line"},
+      "page-table entries: eight bytes next to each other, or each on a cache line of its own");
+  }
+  void validate(Validation& v) const {
+    v.require(bytes == 4096 || bytes == 65536 || bytes == 2097152, "bytes", "must be 4096, 65536 or 2097152");
+    v.require(std::has_single_bit(memory_bytes), "memory_bytes", "must be a power of two");
+  }
+  u32 shift() const { return static_cast<u32>(std::countr_zero(bytes)); }
+};
+
+/// Any TLB: how much it holds and how it is found.
+struct TlbConfig {
+  u32 entries = 0;
+  u32 ways = 0;  // 0: fully associative
+  void describe(Fields& v) {
+    v("entries", entries, in(0, 1 << 20), "translations it holds; 0 is none");
+    v("ways", ways, in(0, 1024), "ways of a set; 0 is fully associative");
+  }
+  void validate(Validation& v) const {
+    const u32 w = ways == 0 ? entries : ways;
+    v.require(entries == 0 || (entries % w == 0 && std::has_single_bit(entries / w)), "entries",
+              "must be a power of two times ways ({})", w);
+  }
+  TagShape shape() const { return {.entries = entries, .ways = ways == 0 ? entries : ways, .hash = SetHash::kFolded}; }
+};
+
+struct L1TlbConfig : TlbConfig {
+  u32 hit_cycles = 1;
+  u32 miss_entries = 64;
+  u32 miss_merges = 64;
+  bool blocking = false;
+  L1TlbConfig() { entries = 64; }
+  void describe(Fields& v) {
+    TlbConfig::describe(v);
+    v("hit_cycles", hit_cycles, in(0, 1000), "cycles of a look-up, before the data cache is asked");
+    v("miss_entries", miss_entries, in(1, 4096), "pages that an SM may wait for at a time");
+    v("miss_merges", miss_merges, in(1, 4096), "memory instructions that may wait for one page");
+    v("blocking", blocking, "while a page is awaited nothing else is looked up");
+  }
+  void validate(Validation& v) const {
+    TlbConfig::validate(v);
+    v.require(entries > 0, "entries", "must be at least 1");
+  }
+};
+
+struct L2TlbConfig : TlbConfig {
+  u32 hit_cycles = 10;
+  u32 ports = 2;
+  u32 miss_entries = 256;
+  u32 link_cycles = 1;
+  bool per_tenant = false;
+  L2TlbConfig() {
+    entries = 512;
+    ways = 16;
+  }
+  void describe(Fields& v) {
+    TlbConfig::describe(v);
+    v("hit_cycles", hit_cycles, in(1, 1000), "cycles of a look-up");
+    v("ports", ports, in(1, 64), "look-ups per cycle");
+    v("miss_entries", miss_entries, in(1, 65536), "pages that may be awaited from walks at a time");
+    v("link_cycles", link_cycles, in(1, 1000), "cycles between an SM and the shared TLB, each way");
+    v("per_tenant", per_tenant, "every tenant has one of this size for itself");
+  }
+};
+
+struct WalkCacheConfig {
+  enum class Kind : u8 { kNone, kPerLevel, kShared };
+  enum class Skip : u8 { kLongestPrefix, kAllUpper, kEachLevel };
+  Kind kind = Kind::kNone;
+  u32 entries = 32;
+  u32 ways = 4;
+  u32 cycles = 1;
+  bool leaf = false;
+  Skip skip = Skip::kLongestPrefix;
+  Replacement replacement = Replacement::kLru;
+  bool protect = false;
+  void describe(Fields& v) {
+    v("kind", kind, {"none", "per_level", "shared"}, "no walk cache, one for each level, or one for all levels");
+    v("entries", entries, in(1, 65536), "page-table entries it holds, in each cache");
+    v("ways", ways, in(0, 1024), "ways of a set; 0 is fully associative");
+    v("cycles", cycles, in(0, 1000), "cycles of a look-up");
+    v("leaf", leaf, "leaf entries are kept too");
+    v("skip", skip, {"longest_prefix", "all_upper", "each_level"},
+      "a walk looks once and begins below the deepest level that hits (longest_prefix), or below the deepest one whose "
+      "upper levels hit too (all_upper), or looks before each level's access (each_level)");
+    v("replacement", replacement, {"lru", "pseudo_lru"}, "which entry makes room");
+    v("protect", protect, "entries that scored walks count on are replaced last (2-bit counters)");
+  }
+  void validate(Validation& v) const {
+    const u32 w = ways == 0 ? entries : ways;
+    v.require(entries % w == 0 && std::has_single_bit(entries / w), "entries", "must be a power of two times ways ({})",
+              w);
+    v.require(replacement == Replacement::kLru || (std::has_single_bit(w) && w <= 64), "ways",
+              "must be a power of two of at most 64 for pseudo_lru");
+    v.require(!protect || w <= 64, "ways", "must be at most 64 when entries are protected");
+  }
+  TagShape shape() const {
+    return {
+        .entries = entries, .ways = ways == 0 ? entries : ways, .replacement = replacement, .hash = SetHash::kFolded};
+  }
+};
+
+/// A TLB in front of the walks, as an IOMMU has.
+struct FrontTlbConfig : TlbConfig {
+  u32 cycles = 2;
+  void describe(Fields& v) {
+    TlbConfig::describe(v);
+    v("cycles", cycles, in(0, 1000), "cycles of a look-up, when there is one");
+  }
+};
+
+struct MmuConfig {
+  enum class Via : u8 { kL2, kDram };
+  enum class Scope : u8 { kAll, kTenant };
+  u32 walkers = 16;
+  u32 queue_entries = 192;
+  u32 rate = 1;
+  u32 transit_cycles = 1;
+  Via walks_via = Via::kL2;
+  Scope back_pressure = Scope::kAll;
+  bool per_tenant = false;
+  Policy<WalkScheduler> walk_scheduler{"shared"};
+  Policy<WalkOrder> walk_order{"fcfs"};
+  FrontTlbConfig tlb1, tlb2;
+  WalkCacheConfig walk_cache;
+  void describe(Fields& v) {
+    v("walkers", walkers, in(0, 4096), "page walkers working in parallel; 0 is as many as there are walks");
+    v("queue_entries", queue_entries, in(1, 65536), "walks waiting for a walker, all tenants together");
+    v("rate", rate, in(1, 64), "requests that are taken in per cycle");
+    v("transit_cycles", transit_cycles, in(1, 10'000), "cycles between the shared TLB and the MMU, each way");
+    v("walks_via", walks_via, {"l2", "dram"}, "how walkers read page tables: through the GPU's L2, or from memory");
+    v("back_pressure", back_pressure, {"all", "tenant"}, "whom a walk that finds no place holds up");
+    v("per_tenant", per_tenant, "every tenant has a walk system of this size for itself");
+    v.policy("walk_scheduler", walk_scheduler, "which walker takes a walk, and which queue an idle walker serves");
+    v.policy("walk_order", walk_order, "in which order a queue gives out its walks");
+    v.group("tlb1", tlb1, "first TLB in front of the walks");
+    v.group("tlb2", tlb2, "second TLB in front of the walks");
+    v.group("walk_cache", walk_cache, "page-table entries kept close to the walkers");
+  }
+};
+
+}  // namespace terrace

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#include "translation/mmu.h"
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+
+#include "engine/check.h"
+
+namespace terrace {
+
+Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring)
+    : config_(config),
+      line_mask_(line_bytes - 1),
+      wiring_(std::move(wiring)),
+      shape_(wiring_.spaces.tables().shape()),
+      tlb1_(config.tlb1),
+      tlb2_(config.tlb2),
+      front_cycles_((tlb1_.exists() ? config.tlb1.cycles : 0) + (tlb2_.exists() ? config.tlb2.cycles : 0)),
+      walk_cache_(config.walk_cache, shape_),
+      full_lanes_((wiring_.requests.lanes() + 63) / 64),
+      tlb1_hits_(wiring_.most_requests),
+      tlb2_hits_(wiring_.most_requests),
+      walkers_(config.walkers == 0 ? wiring_.most_requests : config.walkers),
+      idle_(static_cast<u32>(walkers_.size())) {
+  const u32 walkers = static_cast<u32>(walkers_.size());
+  scheduler_ = config_.walk_scheduler.make(
+      {.walkers = walkers,
+       .queue_entries = config.queue_entries,
+       .tenants = tenants,
+       .make_queue = [&](u32 entries, u32 queue) {
+         return config_.walk_order.make({.entries = entries, .queue = queue, .seed = seed, .walk_cache = &walk_cache_});
+       }});
+  for (u32 i = 0; i < walkers; ++i) idle_.insert(i);
+  // Requests in the pipeline of the front TLBs, and one that is refused.
+  for (u32 i = 0; i < wiring_.requests.lanes(); ++i) {
+    lanes_.push_back({Ring<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
+  }
+  for (u32 i = 0; i < wiring_.memory->lanes(); ++i) unsent_.emplace_back(walkers);
+  for (u32 i = 0; i < wiring_.results.size(); ++i) results_.emplace_back(wiring_.most_requests);
+  due_.reserve(walkers);
+}
+
+Cycle Mmu::tick(Cycle now) {
+  wiring_.requests.absorb(now);
+  wiring_.memory->absorb(now);
+  accept_reads(now);
+  accept_requests(now);
+  place_walks(now);
+  advance_walkers(now);
+  send_reads(now);
+  send_results(now);
+  return next_wakeup(now);
+}
+
+void Mmu::accept_reads(Cycle now) {
+  while (const std::optional<u32> walker = wiring_.memory->receive(now)) {
+    Walker& its = walkers_[*walker];
+    const TableEntry entry = wiring_.spaces.tables().read(its.node, shape_.entry_of(its.level, address(its.walk)));
+    walk_cache_.fill(its.level, its.walk, entry);
+    event(now, "walker {} reads level {}", *walker, its.level);
+    follow(*walker, entry, now);
+  }
+}
+
+void Mmu::accept_requests(Cycle now) {
+  for (u32 taken = 0; taken < config_.rate; ++taken) {
+    const u32 lane = wiring_.requests.next_ready(pointer_, full_lanes_);
+    if (lane == Funnel<TranslationRequest>::kNoLane) return;
+    const TranslationRequest request = wiring_.requests.pop(lane, now);
+    pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
+    ++stats.requests[request.tenant];
+    if (front_tlbs_know(request, lane / wiring_.lanes_per_tlb, now)) continue;
+    lanes_[lane].arrivals.push({request, now + front_cycles_});
+    if (lanes_[lane].arrivals.full()) full_lanes_[lane / 64] |= u64{1} << lane % 64;
+  }
+}
+
+bool Mmu::front_tlbs_know(const TranslationRequest& request, u32 source, Cycle now) {
+  if (const i32 entry = tlb1_.find(request.key); entry >= 0) {
+    tlb1_hits_.push({{{request.key, tlb1_.use(entry), {}}, source}, now + config_.tlb1.cycles});
+    ++stats.tlb1_hits[request.tenant];
+    return true;
+  }
+  const i32 entry = tlb2_.find(request.key);
+  if (entry < 0) return false;
+  const PhysAddr frame = tlb2_.use(entry);
+  tlb1_.fill(request.key, frame);
+  tlb2_hits_.push({{{request.key, frame, {}}, source}, now + front_cycles_});
+  ++stats.tlb2_hits[request.tenant];
+  return true;
+}
+
+void Mmu::place_walks(Cycle now) {
+  for (u32 i = 0; i < lanes_.size(); ++i) {
+    while (!lanes_[i].refused && place(lanes_[i], i / wiring_.lanes_per_tlb, now)) {
+    }
+  }
+}
+
+bool Mmu::place(Lane& lane, u32 source, Cycle now) {
+  if (lane.arrivals.empty() || lane.arrivals.front().at > now) return false;
+  Arrival& first = lane.arrivals.front();
+  const TranslationRequest& request = first.request;
+  const Walk walk{.key = request.key,
+                  .page = request.page,
+                  .order = next_order_,
+                  .arrived = now,
+                  .inst = request.inst & ((u32{1} << kInstBits) - 1),
+                  .source = source,
+                  .tenant = request.tenant};
+  const u32 waiting = scheduler_->waiting();
+  const i32 walker = scheduler_->place(walk, idle_, now);
+  lane.refused = walker == WalkScheduler::kRefused;
+  if (lane.refused) {
+    if (first.refused_since == kNever) first.refused_since = now;
+    return false;
+  }
+  if (first.refused_since != kNever) stats.held_up_cycles[walk.tenant] += now - first.refused_since;
+  ++next_order_;
+  ++stats.walks[walk.tenant];
+  ++stats.under_way;
+  stats.queued.add(waiting);
+  event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
+  lane.arrivals.pop();
+  const u32 number = static_cast<u32>(&lane - lanes_.data());
+  full_lanes_[number / 64] &= ~(u64{1} << number % 64);
+  if (walker == WalkScheduler::kQueued) {
+    ++stats.waited[walk.tenant];
+  } else {
+    start(static_cast<u32>(walker), walk, now);
+  }
+  return true;
+}
+
+void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
+  SIM_DCHECK(idle_.contains(walker), "walker {} was given a walk while it has one", walker);
+  idle_.erase(walker);
+  ++busy_;
+  stats.concurrent.add(busy_);
+  stats.queue_cycles[walk.tenant] += now - walk.arrived;
+  walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now, .node = {}, .level = 0, .reads = 0};
+  resume_at(walker, now + walk.selection_cycles + walk_cache_.cycles());
+}
+
+void Mmu::resume_at(u32 walker, Cycle at) {
+  due_.push_back({at, walker});
+  std::push_heap(due_.begin(), due_.end(), std::greater<>());
+}
+
+void Mmu::advance_walkers(Cycle now) {
+  while (!due_.empty() && due_.front().at <= now) {
+    const u32 walker = due_.front().walker;
+    std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+    due_.pop_back();
+    if (walkers_[walker].level == 0) {
+      begin_levels(walker, now);
+    } else {
+      look_at_level(walker, now);
+    }
+  }
+}
+
+/// The walk caches have answered: the walk goes on below what they know.
+void Mmu::begin_levels(u32 walker, Cycle now) {
+  Walker& its = walkers_[walker];
+  its.level = 1;
+  its.node = wiring_.spaces.root(its.walk.tenant);
+  if (walk_cache_.each_level()) return look_at_level(walker, now);
+  const WalkCache::Known known = walk_cache_.begin(its.walk);
+  if (known.level == 0) return queue_read(walker);
+  its.level = known.level;
+  stats.skipped[its.walk.tenant] += known.level;
+  follow(walker, known.entry, now);
+}
+
+/// One level's entry in the walk caches, or else in memory.
+void Mmu::look_at_level(u32 walker, Cycle now) {
+  Walker& its = walkers_[walker];
+  TableEntry entry;
+  if (!walk_cache_.probe(its.level, its.walk, entry)) return queue_read(walker);
+  ++stats.skipped[its.walk.tenant];
+  follow(walker, entry, now);
+}
+
+/// The entry of the walker's level is known: on to the next level, or to the end.
+void Mmu::follow(u32 walker, TableEntry entry, Cycle now) {
+  Walker& its = walkers_[walker];
+  SIM_CHECK(entry.present(), "a walk of tenant {} for page {:#x} finds no entry at level {}", index(its.walk.tenant),
+            its.walk.page, its.level);
+  if (entry.leaf()) return finish(walker, entry.target(), now);
+  ++its.level;
+  its.node = entry.target();
+  if (walk_cache_.each_level()) {
+    resume_at(walker, now + walk_cache_.cycles());
+  } else {
+    queue_read(walker);
+  }
+}
+
+void Mmu::queue_read(u32 walker) {
+  Walker& its = walkers_[walker];
+  ++its.reads;
+  ++stats.reads[its.walk.tenant];
+  const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
+  unsent_[wiring_.memory->lane_of({entry.raw & ~u64{line_mask_}})].push(walker);
+}
+
+void Mmu::send_reads(Cycle now) {
+  for (Ring<u32>& lane : unsent_) {
+    while (!lane.empty()) {
+      const u32 walker = lane.front();
+      const Walker& its = walkers_[walker];
+      const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
+      if (!wiring_.memory->send({.line = {entry.raw & ~u64{line_mask_}},
+                                 .walker = walker,
+                                 .inst = its.walk.inst,
+                                 .tenant = its.walk.tenant,
+                                 .level = static_cast<u8>(its.level)},
+                                now)) {
+        break;
+      }
+      lane.pop();
+    }
+  }
+}
+
+void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
+  Walker& its = walkers_[walker];
+  const Walk walk = its.walk;
+  SIM_CHECK(wiring_.spaces.locate(walk.tenant, address(walk)) == frame,
+            "a walk of tenant {} for page {:#x} found frame {:#x}", index(walk.tenant), walk.page, frame.raw);
+  ++stats.walks_done[walk.tenant];
+  --stats.under_way;
+  stats.service_cycles[walk.tenant] += now - its.started;
+  event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
+  tlb1_.fill(walk.key, frame);
+  tlb2_.fill(walk.key, frame);
+  results_[walk.source].push(
+      {walk.key,
+       frame,
+       {.sequence = its.sequence, .latency = now - walk.arrived, .finished = now, .accesses = its.reads}});
+  idle_.insert(walker);
+  --busy_;
+  // A place falls free, or a walker: whoever was refused may ask again.
+  for (Lane& lane : lanes_) lane.refused = false;
+  if (const std::optional<Walk> next = scheduler_->next(walker, now)) start(walker, *next, now);
+}
+
+void Mmu::send_results(Cycle now) {
+  for (Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
+    while (!hits->empty() && hits->front().at <= now) {
+      const FrontHit hit = hits->pop();
+      results_[hit.result.source].push(hit.result.answer);
+    }
+  }
+  for (u32 i = 0; i < results_.size(); ++i) {
+    while (!results_[i].empty() && wiring_.results[i]->can_push(now)) wiring_.results[i]->push(now, results_[i].pop());
+  }
+}
+
+/// A refused request waits for a walk to end, unsent reads and results for a place: each wakes this unit.
+Cycle Mmu::next_wakeup(Cycle now) const {
+  if (wiring_.requests.next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
+  Cycle next = due_.empty() ? kNever : due_.front().at;
+  for (const Lane& lane : lanes_) {
+    if (!lane.refused && !lane.arrivals.empty()) next = std::min(next, std::max(now + 1, lane.arrivals.front().at));
+  }
+  for (const Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
+    if (!hits->empty()) next = std::min(next, hits->front().at);
+  }
+  return next;
+}
+
+void Mmu::flush() {
+  tlb1_.flush();
+  tlb2_.flush();
+  walk_cache_.flush();
+}
+
+void Mmu::flush_tenant(TenantId tenant) {
+  tlb1_.flush_tenant(tenant);
+  tlb2_.flush_tenant(tenant);
+  walk_cache_.flush_tenant(tenant);
+}
+
+void Mmu::flush_page(u64 key) {
+  tlb1_.flush_page(key);
+  tlb2_.flush_page(key);
+  // A walk cache entry may cover the page at any level: those of its tenant go.
+  walk_cache_.flush_tenant(tenant_of_key(key));
+}
+
+void Mmu::explain(std::ostream& out) const {
+  if (busy_ > 0) out << busy_ << " of " << walkers_.size() << " walkers are at work\n";
+  if (const u32 waiting = scheduler_->waiting()) out << waiting << " walks wait for a walker\n";
+  u32 refused = 0;
+  for (const Lane& lane : lanes_) refused += lane.refused;
+  if (refused > 0) out << refused << " sources are held up: no queue has a place\n";
+}
+
+}  // namespace terrace

@@ -1,0 +1,154 @@
+// The MMU: takes pages that no shared TLB knows and walks the page tables for them. On the GPU's side it is walkers and
+// their queues; as an IOMMU it has TLBs of its own in front, lies behind a transit, and reads memory past the L2. Both
+// are configurations of the same parts.
+//
+// A request is looked up in the front TLBs, then placed: on an idle walker, or where the walk scheduler lets it wait. A
+// walker looks into the walk caches and reads the levels that are left, one after the other. Every translation that a
+// walk produces is compared with the address space: a wrong one ends the run.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/funnel.h"
+#include "engine/link.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "stats/stat_fields.h"
+#include "translation/address_space.h"
+#include "translation/config.h"
+#include "translation/tlb.h"
+#include "translation/walk_cache.h"
+#include "translation/walk_memory.h"
+#include "wire/translate.h"
+
+namespace terrace {
+
+struct MmuStats {
+  PerTenant<Counter> requests, tlb1_hits, tlb2_hits, walks, walks_done, waited, reads, skipped;
+  PerTenant<Counter> queue_cycles, service_cycles, held_up_cycles;
+  Histogram concurrent{1}, queued{3};
+  u64 under_way = 0;  // level: walks that have not ended
+  void describe(StatFields& v) {
+    v("requests", requests, "pages", "pages asked for");
+    v("tlb1_hits", tlb1_hits, "pages", "found in the first front TLB");
+    v("tlb2_hits", tlb2_hits, "pages", "found in the second front TLB");
+    v("walks", walks, "walks", "page walks placed: started at once or waiting");
+    v("walks_done", walks_done, "walks", "page walks that ended");
+    v("waited", waited, "walks", "walks that waited for a walker");
+    v("reads", reads, "lines", "reads of page-table entries");
+    v("skipped", skipped, "levels", "reads that walk caches saved");
+    v("queue_cycles", queue_cycles, "cycles", "from placing to the start of the walk, summed");
+    v("service_cycles", service_cycles, "cycles", "from the start of a walk to its end, summed");
+    v("held_up_cycles", held_up_cycles, "cycles",
+      "a request waited because no queue had a place, summed over requests");
+    v("concurrent", concurrent, "walks", "walks in service when one starts, itself included");
+    v("queued", queued, "walks", "walks waiting when one arrives");
+    v.ratio("mean_queue_cycles", sum(queue_cycles), sum(walks_done), "cycles that a walk waits");
+    v.ratio("mean_service_cycles", sum(service_cycles), sum(walks_done), "cycles of a walk in service");
+    v.ratio("reads_per_walk", sum(reads), sum(walks_done), "reads of page-table entries per walk");
+    v.identity("a request hits a front TLB or becomes a walk", sum(requests), sum(tlb1_hits, tlb2_hits, walks));
+    v.identity("every walk ends", sum(walks), sum(walks_done, under_way));
+  }
+};
+
+class Mmu final : public Unit {
+ public:
+  struct Wiring {
+    Funnel<TranslationRequest>& requests;     // lanes from the shared TLBs
+    std::vector<Link<Translation>*> results;  // by shared TLB
+    u32 lanes_per_tlb = 1;
+    u32 most_requests = 1;  // that can be under way at a time
+    const AddressSpaces& spaces;
+    std::unique_ptr<WalkMemory> memory;
+  };
+  Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring);
+
+  Cycle tick(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  /// Between cycles only.
+  void flush();
+  void flush_tenant(TenantId tenant);
+  void flush_page(u64 key);
+
+  /// Who shares the walkers from now on.
+  void divide_among(const std::vector<TenantId>& tenants) { scheduler_->divide_among(tenants); }
+
+  MmuStats stats;
+  WalkSchedulerStats& scheduler_stats() const { return scheduler_->stats; }
+
+ private:
+  struct Arrival {
+    TranslationRequest request;
+    Cycle at = 0;  // when its look-ups are over
+    Cycle refused_since = kNever;
+  };
+  struct Lane {
+    Ring<Arrival> arrivals;
+    bool refused = false;  // its first found no place, and nothing has started since
+  };
+  struct Result {
+    Translation answer;
+    u32 source = 0;
+  };
+  struct FrontHit {
+    Result result;
+    Cycle at = 0;
+  };
+  struct Walker {
+    Walk walk;
+    u64 sequence = 0;
+    Cycle started = 0;
+    PhysAddr node;  // of the level to be read
+    u32 level = 0;
+    u32 reads = 0;
+  };
+  struct Due {
+    Cycle at;
+    u32 walker;
+    friend auto operator<=>(const Due&, const Due&) = default;
+  };
+
+  void accept_reads(Cycle now);
+  void accept_requests(Cycle now);
+  bool front_tlbs_know(const TranslationRequest& request, u32 source, Cycle now);
+  void place_walks(Cycle now);
+  bool place(Lane& lane, u32 source, Cycle now);
+  void advance_walkers(Cycle now);
+  void send_reads(Cycle now);
+  void send_results(Cycle now);
+
+  void start(u32 walker, const Walk& walk, Cycle now);
+  void begin_levels(u32 walker, Cycle now);
+  void look_at_level(u32 walker, Cycle now);
+  void follow(u32 walker, TableEntry entry, Cycle now);
+  void finish(u32 walker, PhysAddr frame, Cycle now);
+  void resume_at(u32 walker, Cycle at);
+  void queue_read(u32 walker);
+  VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
+  Cycle next_wakeup(Cycle now) const;
+
+  const MmuConfig config_;
+  const u32 line_mask_;
+  Wiring wiring_;
+  const TableShape& shape_;
+  Tlb tlb1_, tlb2_;
+  u32 front_cycles_ = 0;  // until a request has missed in both
+  WalkCache walk_cache_;
+  std::unique_ptr<WalkScheduler> scheduler_;
+  std::vector<Lane> lanes_;
+  u32 pointer_ = 0;              // the lane that is asked first; moves on grants
+  std::vector<u64> full_lanes_;  // a bit each: their arrivals hold no more
+  Ring<FrontHit> tlb1_hits_, tlb2_hits_;
+  std::vector<Walker> walkers_;
+  WalkerSet idle_;
+  u32 busy_ = 0;
+  std::vector<Due> due_;                    // a heap: walkers that wait for a look-up of their own
+  std::vector<Ring<u32>> unsent_;           // walkers whose read has not left, by lane of the memory
+  std::vector<Ring<Translation>> results_;  // by shared TLB
+  u64 next_order_ = 0, next_sequence_ = 0;
+};
+
+}  // namespace terrace

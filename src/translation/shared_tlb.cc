@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "translation/shared_tlb.h"
+
+#include <algorithm>
+#include <bit>
+#include <ostream>
+
+namespace terrace {
+
+SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
+    : config_(config),
+      wiring_(std::move(wiring)),
+      tlb_(config),
+      misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size())),
+      hits_(config.ports * (config.hit_cycles + 1)),
+      held_up_((wiring_.replies.size() + 63) / 64),
+      nobody_(held_up_.size()),
+      held_key_(wiring_.replies.size()),
+      seen_(wiring_.replies.size()) {
+  for (const MmuPort& mmu : wiring_.mmus) {
+    for (u32 lane = 0; lane < mmu.lanes; ++lane) {
+      ports_.push_back({mmu.requests, mmu.first_lane + lane, Ring<Miss>(config.miss_entries)});
+    }
+  }
+  for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
+  sending_.reserve(wiring_.replies.size());
+}
+
+Cycle SharedTlb::tick(Cycle now) {
+  wiring_.requests.absorb(now);
+  accept_results(now);
+  look_up(now);
+  send_misses(now);
+  send_replies(now);
+  return next_wakeup(now);
+}
+
+SharedTlb::MissPort& SharedTlb::port_of(TenantId tenant) {
+  const u32 mmus = static_cast<u32>(wiring_.mmus.size());
+  const u32 mmu = mmus == 1 ? 0 : index(tenant);
+  const u32 lanes = wiring_.mmus[mmu].lanes;
+  return ports_[mmu * lanes + (lanes == 1 ? 0 : index(tenant))];
+}
+
+void SharedTlb::accept_results(Cycle now) {
+  for (const MmuPort& mmu : wiring_.mmus) {
+    while (mmu.results->front(now)) {
+      Translation result = mmu.results->pop(now);
+      const TenantId tenant = tenant_of_key(result.key);
+      stats.evictions += tlb_.fill(result.key, result.frame);
+      ++stats.fills[tenant];
+      event(now, "page {:#x} arrives", result.key);
+      bool first = true;
+      misses_.release(result.key, [&](const Waiter& waiter) {
+        if (first) stats.miss_cycles[tenant] += now - waiter.since;
+        reply(waiter.sm, result);
+        // The walk is the first one's; the others only waited for it.
+        if (std::exchange(first, false)) result.walk = {};
+      });
+      let_go(result.key);
+    }
+  }
+}
+
+void SharedTlb::look_up(Cycle now) {
+  for (u32 port = 0; port < config_.ports;) {
+    // While every place for a miss is taken, those that need one are not asked again.
+    const u32 sm = wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_);
+    if (sm == Funnel<TranslationRequest>::kNoLane) return;
+    if (!look_up_one(wiring_.requests.front(sm), now)) {
+      held_up_[sm / 64] |= u64{1} << sm % 64;
+      held_key_[sm] = wiring_.requests.front(sm).key;
+      continue;
+    }
+    held_up_[sm / 64] &= ~(u64{1} << sm % 64);
+    wiring_.requests.pop(sm, now);
+    pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
+    ++port;
+  }
+}
+
+/// A page has become known, or is awaited: whoever was held up with it need not wait for a place.
+void SharedTlb::let_go(u64 key) {
+  for (u32 word = 0; word < held_up_.size(); ++word) {
+    for (u64 left = held_up_[word]; left != 0; left &= left - 1) {
+      const u32 bit = static_cast<u32>(std::countr_zero(left));
+      if (held_key_[word * 64 + bit] == key) held_up_[word] &= ~(u64{1} << bit);
+    }
+  }
+}
+
+/// False leaves everything as it was: a fill will make room.
+bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
+  const i32 entry = tlb_.find(request.key);
+  if (entry >= 0) {
+    hits_.push({{request.key, tlb_.use(entry), {}}, request.sm, now + config_.hit_cycles});
+    ++stats.hits[request.tenant];
+  } else {
+    switch (misses_.join(request.key, {request.sm, now})) {
+      case Join::kFull:
+        return false;
+      case Join::kMerged:
+        ++stats.merges[request.tenant];
+        break;
+      case Join::kFirst:
+        let_go(request.key);
+        port_of(request.tenant).waiting.push({request, now + config_.hit_cycles});
+        ++stats.misses[request.tenant];
+        break;
+    }
+  }
+  event(now, "page {:#x} of SM {} {}", request.key, index(request.sm), entry >= 0 ? "hits" : "misses");
+  ++stats.lookups[request.tenant];
+  count_wavefront(request);
+  return true;
+}
+
+void SharedTlb::count_wavefront(const TranslationRequest& request) {
+  u64& warps = seen_[index(request.sm)];
+  const u64 bit = u64{1} << request.warp;
+  seen_warps_ += (warps & bit) == 0;
+  warps |= bit;
+  if (++seen_lookups_ < kEpoch) return;
+  stats.wavefronts += seen_warps_;
+  ++stats.wavefront_epochs;
+  std::fill(seen_.begin(), seen_.end(), 0);
+  seen_lookups_ = seen_warps_ = 0;
+}
+
+void SharedTlb::send_misses(Cycle now) {
+  for (MissPort& port : ports_) {
+    port.refused = false;
+    if (port.waiting.empty() || port.waiting.front().at > now) continue;
+    port.refused = !port.requests->can_push(port.lane, now);
+    if (!port.refused) port.requests->push(port.lane, now, port.waiting.pop().request);
+  }
+}
+
+void SharedTlb::reply(SmId sm, const Translation& answer) {
+  Ring<Translation>& box = outbox_[index(sm)];
+  if (box.empty()) sending_.push_back(index(sm));
+  box.push(answer);
+}
+
+void SharedTlb::send_replies(Cycle now) {
+  while (!hits_.empty() && hits_.front().at <= now) {
+    const Hit hit = hits_.pop();
+    reply(hit.sm, hit.answer);
+  }
+  std::erase_if(sending_, [&](u32 sm) {
+    if (!wiring_.replies[sm]->can_push(now)) return false;
+    const Translation answer = outbox_[sm].pop();
+    ++stats.replies[tenant_of_key(answer.key)];
+    wiring_.replies[sm]->push(now, answer);
+    return outbox_[sm].empty();
+  });
+}
+
+/// A request that was held up waits for a fill, a miss that was refused for a place in front of the MMU: both wake this
+/// unit.
+Cycle SharedTlb::next_wakeup(Cycle now) const {
+  const bool more =
+      wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
+  if (more || !sending_.empty()) return now + 1;
+  Cycle next = hits_.empty() ? kNever : hits_.front().at;
+  for (const MissPort& port : ports_) {
+    if (!port.waiting.empty() && !port.refused) next = std::min(next, std::max(now + 1, port.waiting.front().at));
+  }
+  return next;
+}
+
+void SharedTlb::explain(std::ostream& out) const {
+  if (!misses_.empty()) out << misses_.size() << " pages are awaited from the MMU\n";
+  u32 unsent = 0;
+  for (const MissPort& port : ports_) unsent += port.waiting.size();
+  if (unsent > 0) out << unsent << " of them find no place there yet\n";
+  if (!sending_.empty()) out << "answers to " << sending_.size() << " SMs wait to be sent\n";
+}
+
+}  // namespace terrace

@@ -1,0 +1,122 @@
+// The TLB that SMs share (the L2 TLB): looks up pages that L1 TLBs miss, merges those of several SMs, asks the MMU for
+// the rest and tells everyone who waits. A machine has one, or one for each tenant. Without entries it only merges, as
+// a machine without a shared TLB still does.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "engine/funnel.h"
+#include "engine/link.h"
+#include "engine/miss_table.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "stats/stat_fields.h"
+#include "translation/config.h"
+#include "translation/tlb.h"
+#include "wire/translate.h"
+
+namespace terrace {
+
+struct SharedTlbStats {
+  PerTenant<Counter> lookups, hits, misses, merges, replies, fills, miss_cycles;
+  Counter evictions, wavefronts, wavefront_epochs;
+  void describe(StatFields& v) {
+    v("lookups", lookups, "pages", "pages looked up");
+    v("hits", hits, "pages", "pages that were there");
+    v("misses", misses, "pages", "pages that the MMU was asked for");
+    v("merges", merges, "pages", "pages that somebody had asked for already");
+    v("replies", replies, "pages", "answers sent to SMs");
+    v("fills", fills, "pages", "translations that came from the MMU");
+    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
+    v("evictions", evictions, "pages", "translations that made room for another");
+    v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
+    v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
+    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
+    v.ratio("mean_miss_cycles", sum(miss_cycles), sum(fills), "cycles from a miss to its answer");
+    v.ratio("wavefronts_per_epoch", sum(wavefronts), sum(wavefront_epochs), "distinct warps per 1,024 look-ups");
+    v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));
+    v.identity("every look-up is answered", sum(lookups), sum(replies));
+    v.identity("every miss is filled", sum(misses), sum(fills));
+  }
+};
+
+class SharedTlb final : public Unit {
+ public:
+  /// An MMU: requests go into lanes of its own from `first_lane` on, one for each group of tenants that it holds up
+  /// apart.
+  struct MmuPort {
+    Funnel<TranslationRequest>* requests;
+    Link<Translation>* results;
+    u32 first_lane = 0;
+    u32 lanes = 1;
+  };
+  struct Wiring {
+    Funnel<TranslationRequest>& requests;     // a lane for each SM
+    std::vector<Link<Translation>*> replies;  // by SM
+    std::vector<MmuPort> mmus;                // one, or one for each tenant
+    u32 replies_per_sm = 1;                   // an SM never awaits more
+  };
+  SharedTlb(const L2TlbConfig& config, Wiring wiring);
+
+  Cycle tick(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  /// Between cycles only.
+  void flush() { tlb_.flush(); }
+  void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
+  void flush_page(u64 key) { tlb_.flush_page(key); }
+  const Tlb& tlb() const { return tlb_; }
+
+  SharedTlbStats stats;
+
+ private:
+  struct Waiter {
+    SmId sm{};
+    Cycle since = 0;
+  };
+  struct Hit {
+    Translation answer;
+    SmId sm{};
+    Cycle at = 0;
+  };
+  struct Miss {
+    TranslationRequest request;
+    Cycle at = 0;
+  };
+  struct MissPort {
+    Funnel<TranslationRequest>* requests;
+    u32 lane = 0;
+    Ring<Miss> waiting;
+    bool refused = false;
+  };
+  static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
+
+  void accept_results(Cycle now);
+  void look_up(Cycle now);
+  bool look_up_one(const TranslationRequest& request, Cycle now);
+  void let_go(u64 key);
+  void send_misses(Cycle now);
+  void send_replies(Cycle now);
+  void reply(SmId sm, const Translation& answer);
+  void count_wavefront(const TranslationRequest& request);
+  MissPort& port_of(TenantId tenant);
+  Cycle next_wakeup(Cycle now) const;
+
+  const L2TlbConfig config_;
+  Wiring wiring_;
+  Tlb tlb_;
+  MissTable<Waiter> misses_;
+  Ring<Hit> hits_;  // in order: every hit takes the same time
+  std::vector<MissPort> ports_;
+  std::vector<Ring<Translation>> outbox_;  // by SM
+  std::vector<u32> sending_;               // SMs whose outbox is not empty, in no order
+  u32 pointer_ = 0;                        // the SM that is asked first; moves on grants
+  std::vector<u64> held_up_, nobody_;      // SMs whose request found no place for a miss, a bit each
+  std::vector<u64> held_key_;              // by SM: the page of that request
+  std::vector<u64> seen_;                  // warps of this epoch, a word for each SM
+  u32 seen_lookups_ = 0;
+  u32 seen_warps_ = 0;
+};
+
+}  // namespace terrace

@@ -1,0 +1,71 @@
+// A translation look-aside buffer: pages of any tenant and size, and their frames. A page that was found once is found
+// again for as long as its entry is not replaced or flushed.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+
+#include "engine/tag_array.h"
+#include "engine/types.h"
+#include "translation/config.h"
+#include "wire/translate.h"
+
+namespace terrace {
+
+class Tlb {
+ public:
+  Tlb() = default;
+  explicit Tlb(const TlbConfig& config) {
+    if (config.entries > 0) tags_ = TagArray<PhysAddr>(config.shape());
+    holds_any_ = config.entries > 0;
+  }
+  bool exists() const { return holds_any_; }
+
+  /// The entry that holds the page, or negative; nothing changes.
+  i32 find(u64 key) const { return holds_any_ ? tags_.find(key) : -1; }
+  /// The frame in an entry that `find` returned; it counts as used now.
+  PhysAddr use(i32 entry) {
+    tags_.touch(static_cast<u32>(entry));
+    return tags_.meta(static_cast<u32>(entry));
+  }
+  /// Returns whether another page had to go.
+  bool fill(u64 key, PhysAddr frame, WayMask allowed = kAllWays) {
+    if (!holds_any_) return false;
+    // Already there when two structures asked for it.
+    if (const i32 entry = tags_.find(key); entry >= 0) {
+      tags_.meta(static_cast<u32>(entry)) = frame;
+      tags_.touch(static_cast<u32>(entry));
+      return false;
+    }
+    const u32 victim = tags_.victim(key, allowed);
+    const bool evicts = tags_.valid(victim);
+    tags_.fill(victim, key) = frame;
+    return evicts;
+  }
+
+  void flush() {
+    if (holds_any_) tags_.clear();
+  }
+  void flush_page(u64 key) {
+    if (const i32 entry = find(key); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
+  }
+  void flush_tenant(TenantId tenant) {
+    for (u32 entry = 0; holds_any_ && entry < tags_.entries(); ++entry) {
+      if (tags_.valid(entry) && tenant_of_key(tags_.key(entry)) == tenant) tags_.invalidate(entry);
+    }
+  }
+  /// How many entries a tenant holds.
+  u32 held_by(TenantId tenant) const {
+    u32 held = 0;
+    for (u32 entry = 0; holds_any_ && entry < tags_.entries(); ++entry) {
+      held += tags_.valid(entry) && tenant_of_key(tags_.key(entry)) == tenant;
+    }
+    return held;
+  }
+
+ private:
+  TagArray<PhysAddr> tags_;
+  bool holds_any_ = false;
+};
+
+}  // namespace terrace

@@ -1,0 +1,67 @@
+// Page walk caches: entries of the upper levels of page tables, close to the walkers, so that a walk need not begin at
+// the root. One cache for each level or one for all; what a walk may skip is configuration. With protection each entry
+// counts, in two bits, the walks that were scored on it and have not used it yet; such entries are replaced last.
+//
+// Papers: ISCA 2018 §IV (counters), HPCA 2021 §II (longest prefix), ASPLOS 2018 (all levels). Notes: SIMT-A1, SIMT-A6,
+// MASK-A14.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "engine/tag_array.h"
+#include "engine/types.h"
+#include "translation/config.h"
+#include "translation/page_table.h"
+#include "translation/walk_order.h"
+
+namespace terrace {
+
+class WalkCache final : public WalkCacheView {
+ public:
+  WalkCache(const WalkCacheConfig& config, const TableShape& shape);
+
+  /// What a walk knows without a read: the entry of this level (0: nothing).
+  struct Known {
+    u32 level = 0;
+    TableEntry entry;
+  };
+  /// The look-up when a walk begins: what was hit counts as used.
+  Known begin(const Walk& walk);
+  /// The look-up before one level's read, when every level is asked for (skip = each_level).
+  bool probe(u32 level, const Walk& walk, TableEntry& entry);
+  void fill(u32 level, const Walk& walk, TableEntry entry);
+  u32 score(const Walk& walk) override;
+
+  bool each_level() const {
+    return config_.kind != WalkCacheConfig::Kind::kNone && config_.skip == WalkCacheConfig::Skip::kEachLevel;
+  }
+  u32 cycles() const { return config_.kind == WalkCacheConfig::Kind::kNone ? 0 : config_.cycles; }
+  void flush();
+  void flush_tenant(TenantId tenant);
+
+ private:
+  struct Meta {
+    TableEntry entry;
+    u8 counted_on = 0;  // 2 bits, saturating: a hint, not a count of references
+  };
+  static constexpr u8 kMostCounted = 3;
+
+  bool keeps(u32 level) const { return level <= deepest_; }
+  TagArray<Meta>& cache(u32 level) { return caches_[caches_.size() == 1 ? 0 : level - 1]; }
+  i32 find(u32 level, const Walk& walk) { return cache(level).find(key(level, walk)); }
+  VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
+  u64 key(u32 level, const Walk& walk) const {
+    return u64{index(walk.tenant)} << 56 | u64{level} << 52 | shape_.prefix(level, address(walk));
+  }
+  /// The deepest level that a walk may begin below; calls `each(level, entry)` for every entry that is hit.
+  template <class F>
+  u32 deepest_hit(const Walk& walk, F&& each);
+
+  WalkCacheConfig config_;
+  const TableShape& shape_;
+  u32 deepest_ = 0;  // level that is kept
+  std::vector<TagArray<Meta>> caches_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "translation/walk_memory.h"
+
+namespace terrace {
+
+bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
+  const u32 slice = map_.slice_of(read.line);
+  if (!requests_.can_send(port_, slice, now)) return false;
+  const AccessRef ref = accesses_.make();
+  Access& access = accesses_[ref];
+  access.pa = read.line;
+  access.born = now;
+  access.sm = SmId(port_);
+  access.tenant = read.tenant;
+  access.kind = AccessKind::kWalk;
+  access.walk_level = read.level;
+  access.bytes = 8;  // one entry comes back
+  access.inst = read.inst;
+  access.owner = read.walker;
+  requests_.send(port_, slice, now, ref, noc_.flits(0));
+  return true;
+}
+
+std::optional<u32> WalkThroughL2::receive(Cycle now) {
+  if (!replies_.front(port_, now)) return std::nullopt;
+  const AccessRef ref = replies_.receive(port_, now);
+  const u32 walker = accesses_[ref].owner;
+  accesses_.free(ref);
+  return walker;
+}
+
+bool WalkToDram::send(const WalkRead& read, Cycle now) {
+  Link<DramRequest>& link = *channels_[map_.channel_of(read.line)].requests;
+  if (!link.can_push(now)) return false;
+  link.push(now, {.line = read.line, .tag = read.walker, .tenant = read.tenant, .walk_level = read.level});
+  return true;
+}
+
+std::optional<u32> WalkToDram::receive(Cycle now) {
+  for (const Channel& channel : channels_) {
+    if (channel.replies->front(now)) return channel.replies->pop(now).tag;
+  }
+  return std::nullopt;
+}
+
+}  // namespace terrace

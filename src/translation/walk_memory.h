@@ -1,0 +1,78 @@
+// How a walker's reads reach memory: through the GPU's L2 like any load, or straight to the memory channels, as an
+// IOMMU's do. The MMU cannot tell.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/link.h"
+#include "engine/types.h"
+#include "noc/crossbar.h"
+#include "wire/access.h"
+#include "wire/dram.h"
+#include "wire/line_map.h"
+
+namespace terrace {
+
+struct WalkRead {
+  PhysAddr line;
+  u32 walker = 0;
+  u32 inst = 0;
+  TenantId tenant{};
+  u8 level = 0;
+};
+
+class WalkMemory {
+ public:
+  virtual ~WalkMemory() = default;
+  /// First in each tick.
+  virtual void absorb(Cycle /*now*/) {}
+  /// False: no place; the MMU is woken when it should ask again.
+  virtual bool send(const WalkRead& read, Cycle now) = 0;
+  /// The walker whose read has come back, one after the other until there is none in this cycle.
+  virtual std::optional<u32> receive(Cycle now) = 0;
+  /// Ways that cannot hold each other up.
+  virtual u32 lanes() const = 0;
+  virtual u32 lane_of(PhysAddr line) const = 0;
+};
+
+class WalkThroughL2 final : public WalkMemory {
+ public:
+  /// `port` is the MMU's place in both crossbars.
+  WalkThroughL2(Crossbar<AccessRef>& requests, Crossbar<AccessRef>& replies, AccessPool& accesses, const LineMap& map,
+                const NocConfig& noc, u32 port)
+      : requests_(requests), replies_(replies), accesses_(accesses), map_(map), noc_(noc), port_(port) {}
+  void absorb(Cycle now) override { replies_.absorb(port_, now); }
+  bool send(const WalkRead& read, Cycle now) override;
+  std::optional<u32> receive(Cycle now) override;
+  u32 lanes() const override { return 1; }
+  u32 lane_of(PhysAddr) const override { return 0; }
+
+ private:
+  Crossbar<AccessRef>& requests_;
+  Crossbar<AccessRef>& replies_;
+  AccessPool& accesses_;
+  const LineMap& map_;
+  NocConfig noc_;
+  u32 port_;
+};
+
+class WalkToDram final : public WalkMemory {
+ public:
+  struct Channel {
+    Link<DramRequest>* requests;
+    Link<DramReply>* replies;
+  };
+  WalkToDram(std::vector<Channel> channels, const LineMap& map) : channels_(std::move(channels)), map_(map) {}
+  bool send(const WalkRead& read, Cycle now) override;
+  std::optional<u32> receive(Cycle now) override;
+  u32 lanes() const override { return static_cast<u32>(channels_.size()); }
+  u32 lane_of(PhysAddr line) const override { return map_.channel_of(line); }
+
+ private:
+  std::vector<Channel> channels_;
+  const LineMap& map_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,85 @@
+// The slot `mmu.walk_scheduler`: which walker takes an arriving walk, and which queue does a walker that falls idle
+// serve? A scheduler owns what waits; the MMU owns the walkers. It is called when a walk arrives and when a walker falls
+// idle, never per cycle.
+//
+//   place   once per arriving walk, and again after a refusal whenever a waiting walk has started. It answers with an
+//           idle walker that starts the walk now, kQueued, or kRefused: then the walk waits in front of the MMU, and
+//           holds up those behind it as `mmu.back_pressure` says.
+//   next    when a walker has finished: its next walk, or nothing, which leaves it idle until `place` names it.
+//
+// Contract: every accepted walk is given out exactly once; no walker stays idle while a walk waits that it may take.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "config/registry.h"
+#include "stats/stat_fields.h"
+#include "translation/walk_order.h"
+
+namespace terrace {
+
+/// Some of the walkers, however many there are.
+class WalkerSet {
+ public:
+  static constexpr u32 kNone = ~u32{0};
+  explicit WalkerSet(u32 walkers) : words_((walkers + 63) / 64) {}
+  void insert(u32 walker) { words_[walker / 64] |= u64{1} << walker % 64; }
+  void erase(u32 walker) { words_[walker / 64] &= ~(u64{1} << walker % 64); }
+  bool contains(u32 walker) const { return words_[walker / 64] >> walker % 64 & 1; }
+  /// The lowest, or kNone.
+  u32 first() const {
+    for (u32 word = 0; word < words_.size(); ++word) {
+      if (words_[word] != 0) return word * 64 + static_cast<u32>(std::countr_zero(words_[word]));
+    }
+    return kNone;
+  }
+  bool empty() const { return first() == kNone; }
+
+ private:
+  std::vector<u64> words_;
+};
+
+/// What schedulers count, whichever they are.
+struct WalkSchedulerStats {
+  PerTenant<Counter> placed, interleaving, stolen, stolen_on_arrival, stolen_extra;
+  void describe(StatFields& v) {
+    v("placed", placed, "walks", "walks that were placed");
+    v("interleaving", interleaving, "walks", "walks of others that a walk had to let go first, summed (DWS-A11)");
+    v("stolen", stolen, "walks", "waiting walks that a walker of another tenant took because its owner had none");
+    v("stolen_extra", stolen_extra, "walks",
+      "waiting walks that a walker of another tenant took although its owner had some");
+    v("stolen_on_arrival", stolen_on_arrival, "walks", "walks that began at once on an idle walker of another tenant");
+    v.ratio("mean_interleaving", sum(interleaving), sum(placed), "walks of others per walk");
+    v.ratio("stolen_share", sum(stolen, stolen_extra), sum(placed), "of walks");
+  }
+};
+
+class WalkScheduler {
+ public:
+  struct Context {
+    u32 walkers = 1;
+    u32 queue_entries = 1;  // all queues together
+    u32 tenants = 1;
+    /// A queue of the configured order with so many entries.
+    std::function<std::unique_ptr<WalkOrder>(u32 entries, u32 queue)> make_queue;
+  };
+  static constexpr SlotInfo kSlot{"mmu.walk_scheduler", "walk scheduler",
+                                  "which walker takes a walk, and which queue does an idle walker serve?"};
+  static constexpr i32 kQueued = -1, kRefused = -2;
+
+  virtual ~WalkScheduler() = default;
+  virtual i32 place(const Walk& walk, const WalkerSet& idle, Cycle now) = 0;
+  virtual std::optional<Walk> next(u32 walker, Cycle now) = 0;
+  virtual u32 waiting() const = 0;
+  /// Who shares the walkers from now on. Between cycles only; what waits stays where it is.
+  virtual void divide_among(const std::vector<TenantId>& /*tenants*/) {}
+
+  WalkSchedulerStats stats;
+};
+
+}  // namespace terrace

@@ -1,0 +1,41 @@
+// What travels between SMs, shared TLBs and the MMU: a page that somebody wants to know the frame of, and the answer.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/types.h"
+
+namespace terrace {
+
+/// Names a page in every TLB and miss table: address space, page size, page number. Bits: 8 of tenant, 8 of size, 48 of
+/// number; an address has at most 48 bits.
+constexpr u64 page_key(TenantId tenant, u32 page_shift, u64 page) {
+  return u64{index(tenant)} << 56 | u64{page_shift} << 48 | page;
+}
+constexpr TenantId tenant_of_key(u64 key) {
+  return TenantId(key >> 56);
+}
+
+struct TranslationRequest {
+  u64 key = 0;
+  u64 page = 0;  // virtual address / page size
+  u32 inst = 0;  // the dynamic instruction that asked first
+  SmId sm{};
+  u8 warp = 0;
+  TenantId tenant{};
+};
+
+/// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.
+struct WalkReport {
+  u64 sequence = 0;   // among all walks of the walk system, in the order in which they started
+  Cycle latency = 0;  // from its arrival among the walks to its end
+  Cycle finished = 0;
+  u32 accesses = 0;  // reads of page-table entries; 0: no walk
+};
+
+struct Translation {
+  u64 key = 0;
+  PhysAddr frame;  // where the page begins
+  WalkReport walk;
+};
+
+}  // namespace terrace

@@ -1,0 +1,196 @@
+// Frames, page tables, address spaces, TLBs: the parts of translation that have no clock.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/check.h"
+#include "frontend/guest_memory.h"
+#include "translation/address_space.h"
+#include "translation/frame_allocator.h"
+#include "translation/page_table.h"
+#include "translation/tlb.h"
+
+namespace terrace {
+namespace {
+
+constexpr u64 kMemory = u64{1} << 28;
+
+TEST(FrameAllocator, NeverGivesOutAByteTwice) {
+  for (const FrameOrder order : {FrameOrder::kContiguous, FrameOrder::kFirstTouch, FrameOrder::kRandom}) {
+    FrameAllocator frames(order, kMemory, 7);
+    std::set<u64> taken;  // in units of 4 KB
+    for (u32 i = 0; i < 3'000; ++i) {
+      const u64 bytes = i % 100 == 0 ? u64{2} << 20 : i % 10 == 0 ? 65536 : 4096;
+      const PhysAddr frame = frames.allocate(bytes);
+      ASSERT_EQ(frame.raw % bytes, 0u) << "aligned to its size";
+      ASSERT_LE(frame.raw + bytes, kMemory);
+      for (u64 at = 0; at < bytes; at += 4096) ASSERT_TRUE(taken.insert((frame.raw + at) / 4096).second);
+    }
+  }
+}
+
+TEST(FrameAllocator, RandomFramesUseTheWholeZone) {
+  FrameAllocator frames(FrameOrder::kRandom, kMemory, 7);
+  std::set<u64> all;
+  for (u64 i = 0; i < kMemory / 2 / 4096; ++i) all.insert(frames.allocate(4096).raw);
+  EXPECT_EQ(all.size(), kMemory / 2 / 4096);
+  EXPECT_THROW(frames.allocate(4096), InputError) << "memory is used up";
+}
+
+TEST(FrameAllocator, TheSeedDecidesAndNothingElse) {
+  FrameAllocator one(FrameOrder::kRandom, kMemory, 7), same(FrameOrder::kRandom, kMemory, 7),
+      other(FrameOrder::kRandom, kMemory, 8);
+  u32 different = 0;
+  for (u32 i = 0; i < 100; ++i) {
+    const u64 frame = one.allocate(4096).raw;
+    EXPECT_EQ(frame, same.allocate(4096).raw);
+    different += frame != other.allocate(4096).raw;
+  }
+  EXPECT_GT(different, 90u);
+}
+
+struct Geometry {
+  u32 page, bits;
+  EntryLayout layout;
+  u32 levels;
+  u64 leaf_entries;
+};
+
+class PageTable : public ::testing::TestWithParam<Geometry> {};
+
+TEST_P(PageTable, AWalkOverItsEntriesFindsEveryFrame) {
+  const Geometry geometry = GetParam();
+  PagesConfig pages;
+  pages.bytes = geometry.page;
+  pages.level_bits = geometry.bits;
+  pages.entries = geometry.layout;
+  pages.memory_bytes = u64{1} << 35;
+  GuestMemory memory{PageSize(geometry.page)};
+  AddressSpaces spaces(pages, 128, 3, 2);
+  memory.allocate("buffer", u64{geometry.page} * 1500);
+  spaces.cover(TenantId{0}, memory);
+  spaces.cover(TenantId{1}, memory);
+  const TableShape& shape = spaces.tables().shape();
+  EXPECT_EQ(shape.leaf_level(), geometry.levels);
+  EXPECT_EQ(shape.entries(shape.leaf_level()), geometry.leaf_entries);
+  for (const TenantId tenant : {TenantId{0}, TenantId{1}}) {
+    for (u64 page = 0; page < 1500; ++page) {
+      const VirtAddr va{GuestMemory::kBase + page * geometry.page};
+      PhysAddr at = spaces.root(tenant);
+      for (u32 level = 1; level <= shape.leaf_level(); ++level) {
+        const TableEntry entry = spaces.tables().read(at, shape.entry_of(level, va));
+        ASSERT_TRUE(entry.present());
+        ASSERT_EQ(entry.leaf(), level == shape.leaf_level());
+        at = entry.target();
+      }
+      ASSERT_EQ(at, spaces.locate(tenant, va));
+      ASSERT_EQ(spaces.locate(tenant, {va.raw + geometry.page - 1}).raw, at.raw + geometry.page - 1);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Geometries, PageTable,
+                         ::testing::Values(Geometry{4096, 9, EntryLayout::kPacked, 4, 512},
+                                           Geometry{4096, 9, EntryLayout::kOnePerLine, 4, 512},
+                                           Geometry{4096, 5, EntryLayout::kPacked, 4, 32},
+                                           Geometry{4096, 5, EntryLayout::kOnePerLine, 4, 32},
+                                           Geometry{65536, 9, EntryLayout::kPacked, 4, 32},
+                                           Geometry{65536, 5, EntryLayout::kOnePerLine, 4, 2},
+                                           Geometry{2097152, 9, EntryLayout::kPacked, 3, 512},
+                                           Geometry{2097152, 5, EntryLayout::kPacked, 3, 2}),
+                         [](const auto& each) {
+                           return std::to_string(each.param.page) + "_" + std::to_string(each.param.bits) +
+                                  (each.param.layout == EntryLayout::kPacked ? "_packed" : "_one_per_line");
+                         });
+
+TEST(PageTable, OneEntryPerLinePutsNeighboursOnDifferentLines) {
+  PagesConfig pages;
+  pages.entries = EntryLayout::kOnePerLine;
+  const TableShape apart(pages, 128);
+  pages.entries = EntryLayout::kPacked;
+  const TableShape packed(pages, 128);
+  EXPECT_EQ(apart.address({0}, 1).raw, 128u);
+  EXPECT_EQ(packed.address({0}, 1).raw, 8u);
+}
+
+TEST(AddressSpaces, NoTwoTenantsShareAFrame) {
+  GuestMemory memory(PageSize::k4K);
+  memory.allocate("buffer", 1 << 20);
+  AddressSpaces spaces({}, 128, 1, 3);
+  std::set<u64> frames;
+  for (u32 tenant = 0; tenant < 3; ++tenant) {
+    spaces.cover(TenantId(static_cast<u8>(tenant)), memory);
+    for (u64 at = 0; at < 1 << 20; at += 4096) {
+      frames.insert(spaces.locate(TenantId(static_cast<u8>(tenant)), {GuestMemory::kBase + at}).raw);
+    }
+  }
+  EXPECT_EQ(frames.size(), 3u * 256);
+}
+
+TEST(AddressSpaces, UnderFirstTouchThePagesGetFramesInTheOrderOfTheirTouch) {
+  GuestMemory memory(PageSize::k4K);
+  memory.allocate("buffer", 1 << 20);
+  PagesConfig pages;
+  pages.frames = FrameOrder::kFirstTouch;
+  AddressSpaces spaces(pages, 128, 1, 1);
+  spaces.cover(TenantId{0}, memory);
+  const VirtAddr late{GuestMemory::kBase}, early{GuestMemory::kBase + 0x5000};
+  EXPECT_EQ(spaces.locate(TenantId{0}, late), AddressSpaces::kUnmapped);
+  spaces.touch(TenantId{0}, early);
+  spaces.touch(TenantId{0}, late);
+  spaces.touch(TenantId{0}, early);
+  EXPECT_LT(spaces.locate(TenantId{0}, early), spaces.locate(TenantId{0}, late));
+}
+
+TlbConfig tlb_of(u32 entries, u32 ways) {
+  TlbConfig config;
+  config.entries = entries;
+  config.ways = ways;
+  return config;
+}
+u64 key(u32 tenant, u64 page, u32 shift = 12) {
+  return page_key(TenantId(static_cast<u8>(tenant)), shift, page);
+}
+
+TEST(Tlb, FindsAPageOnlyUnderItsTenantAndItsSize) {
+  Tlb tlb(tlb_of(16, 0));
+  tlb.fill(key(1, 5), {0x5000});
+  EXPECT_GE(tlb.find(key(1, 5)), 0);
+  EXPECT_LT(tlb.find(key(2, 5)), 0) << "another address space";
+  EXPECT_LT(tlb.find(key(1, 5, 16)), 0) << "another page size";
+}
+
+TEST(Tlb, ReplacesTheLeastRecentlyUsed) {
+  Tlb tlb(tlb_of(4, 0));
+  for (u64 page = 0; page < 4; ++page) EXPECT_FALSE(tlb.fill(key(0, page), {page << 12}));
+  EXPECT_EQ(tlb.use(tlb.find(key(0, 0))).raw, 0u);
+  EXPECT_TRUE(tlb.fill(key(0, 9), {0x9000}));
+  EXPECT_GE(tlb.find(key(0, 0)), 0);
+  EXPECT_LT(tlb.find(key(0, 1)), 0);
+}
+
+TEST(Tlb, FlushesByTenantByPageAndAll) {
+  Tlb tlb(tlb_of(64, 16));
+  for (u64 page = 0; page < 8; ++page) {
+    tlb.fill(key(0, page), {0});
+    tlb.fill(key(1, page), {0});
+  }
+  tlb.flush_page(key(0, 3));
+  EXPECT_LT(tlb.find(key(0, 3)), 0);
+  EXPECT_GE(tlb.find(key(1, 3)), 0);
+  tlb.flush_tenant(TenantId{1});
+  EXPECT_EQ(tlb.held_by(TenantId{1}), 0u);
+  EXPECT_EQ(tlb.held_by(TenantId{0}), 7u);
+  tlb.flush();
+  EXPECT_EQ(tlb.held_by(TenantId{0}), 0u);
+}
+
+TEST(Tlb, WithoutEntriesItKnowsNothing) {
+  Tlb tlb(tlb_of(0, 16));
+  EXPECT_FALSE(tlb.fill(key(0, 1), {0}));
+  EXPECT_LT(tlb.find(key(0, 1)), 0);
+}
+
+}  // namespace
+}  // namespace terrace
