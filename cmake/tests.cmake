@@ -36,9 +36,20 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects.txt CONTENT "$<JOIN:$<TARGET_
 terrace_list_tests(unit)
 terrace_tests(laws laws)
 terrace_list_tests(laws)
+terrace_tests(random_kernels random_kernels)
+terrace_list_tests(random_kernels)
 terrace_tests(cli cli)
 add_dependencies(cli terrace)
 terrace_list_tests(cli)
+
+# Compares Terrace with an NVIDIA GPU (docs/real_gpu.md). Built when asked for; libraries travel in a folder beside it.
+terrace_tests(real_gpu real_gpu)
+file(GLOB opcode_rows CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/ptx_opcode_*_rows.cc)
+target_sources(real_gpu PRIVATE tests/random_kernels/generator.cc tests/random_kernels/instructions.cc
+  tests/random_kernels/random_program.cc ${opcode_rows})
+target_link_libraries(real_gpu PRIVATE mpfr gmp ${CMAKE_DL_LIBS})
+target_link_options(real_gpu PRIVATE -Wl,--disable-new-dtags)
+set_target_properties(real_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE BUILD_RPATH "$ORIGIN/lib")
 
 # The example of docs/add_a_policy.md compiles. It is linked into nothing: a reader who follows the page adds it to src/.
 add_library(example_policy OBJECT docs/examples/turns.cc)
@@ -74,6 +85,8 @@ terrace_script_test(docs_links unit ${PROJECT_SOURCE_DIR}/scripts/check_docs)
 terrace_script_test(docs_commands cli ${PROJECT_SOURCE_DIR}/scripts/check_docs $<TARGET_FILE:terrace>)
 
 # What takes long: only ./check --all runs it.
+add_test(NAME random_kernels.all COMMAND random_kernels --gtest_also_run_disabled_tests --gtest_filter=RandomKernelsAll.*)
+set_tests_properties(random_kernels.all PROPERTIES LABELS slow TIMEOUT 3600)
 add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --gtest_filter=GpuLawsMatrix.*)
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
 foreach(workload 3ds atax bfs bicg bino blk bp color cp fft fw gesummv gups hs kmeans lavamd lbm mis mm mvt nw pagerank sad srad sssp xsbench)

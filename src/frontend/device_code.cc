@@ -75,11 +75,11 @@ std::string first_error(const std::string& errors) {
   return first;
 }
 
-std::string compile(const std::string& source) {
+std::string compile(const std::string& source, const std::string& more_flags) {
   const TemporaryFolder folder;
   const std::string ptx = folder.file("module.ptx"), errors = folder.file("errors");
   std::vector<std::string> words{kCompiler};
-  std::istringstream flags(TERRACE_DEVICE_FLAGS);
+  std::istringstream flags(TERRACE_DEVICE_FLAGS " " + more_flags);
   for (std::string flag; flags >> flag;) words.push_back(flag);
   for (const std::string& word : {"-I" + workload_folder() + "/include", source, std::string("-o"), ptx})
     words.push_back(word);
@@ -95,11 +95,11 @@ u64 DeviceCode::hash() const {
   return hash64(ptx);
 }
 
-DeviceCode read_device_code(const std::string& path) {
+DeviceCode read_device_code(const std::string& path, const std::string& more_flags) {
   const std::string suffix = fs::path(path).extension().string();
   if (suffix != ".ptx" && suffix != ".cu") input_error("{}: device code is a .ptx or a .cu file", path);
   if (suffix == ".cu" && !fs::is_regular_file(path)) input_error("{}: there is no such file", path);
-  return {path, suffix == ".cu" ? compile(path) : read_file(path)};
+  return {path, suffix == ".cu" ? compile(path, more_flags) : read_file(path)};
 }
 
 std::string workload_folder() {

@@ -176,6 +176,22 @@ TEST(PtxControl, AnEndlessLoopEndsAtTheInstructionLimitAndSaysWhere) {
             "SPIN\"; an endless loop, or raise the limit");
 }
 
+TEST(PtxControl, LanesMeetAgainAlthoughTheTextHasAnExitThatNoneReaches) {
+  // As clang ends a switch whose default is unreachable.
+  const auto result = run_per_thread(per_thread(R"(
+    and.b32 %r5, %r1, 3; setp.eq.u32 %p1, %r5, 0; @%p1 bra A;
+    setp.eq.u32 %p2, %r5, 1; @%p2 bra B;
+    setp.lt.u32 %p3, %r5, 4; @%p3 bra C;
+    exit;
+  A: mov.u32 %r6, 10; bra JOIN;
+  B: mov.u32 %r6, 20; bra JOIN;
+  C: mov.u32 %r6, 30;
+  JOIN: shfl.sync.bfly.b32 %r10, %r6, 1, 31, -1;)"),
+                                     32);
+  const u32 of_neighbour[4] = {20, 10, 30, 30};
+  for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], of_neighbour[t % 4]) << t;
+}
+
 TEST(PtxControl, ATrapIsAFaultWithItsPlace) {
   const std::string sentence = refusal([] { run_per_thread(per_thread("setp.eq.u32 %p1, %r1, 5; @%p1 trap;"), 32); });
   EXPECT_EQ(sentence, "kernel k, test.ptx:14, \"@%p1 trap\": lane 5 of warp 0 of block 0 executes a trap");

@@ -90,8 +90,8 @@ struct Operation {
   std::string result;                 // type of %d
   std::vector<std::string> operands;  // types of %a, %b, %c, %e
 };
-inline std::vector<u64> evaluate(const Operation& op, const std::vector<std::array<u64, 4>>& values,
-                                 u32 warp_width = 32) {
+/// The module that does so: kernel k(in, out, n), four words of operands and one of result for each thread.
+inline std::string operation_text(const Operation& op) {
   static const char* const kNames[] = {"%a", "%b", "%c", "%e"};
   const auto width = [](const std::string& type) {
     const auto parsed = parse_type(type);
@@ -122,9 +122,11 @@ inline std::vector<u64> evaluate(const Operation& op, const std::vector<std::arr
   else
     body += "st.global.b" + std::to_string(8 * width(op.result)) + " [%out], %d;\n";
   body += "ret;";
-  const std::string text =
-      module_text(".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {\n" + body + "\n}\n");
-  Harness harness(text, warp_width);
+  return module_text(".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {\n" + body + "\n}\n");
+}
+inline std::vector<u64> evaluate(const Operation& op, const std::vector<std::array<u64, 4>>& values,
+                                 u32 warp_width = 32) {
+  Harness harness(operation_text(op), warp_width);
   Buffer<u64> in(harness.memory, "in", values.size() * 4), out(harness.memory, "out", values.size());
   const auto flat = in.write(harness.memory);
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -20,12 +20,13 @@ std::vector<u32> targets_of(const Code& code, const Inst& inst) {
   return {};
 }
 
-/// Reverse postorder of the reversed graph from the exit. Blocks that cannot reach the exit (endless loops) are
-/// connected to it, last block first, so that they too have an order.
+/// Reverse postorder of the reversed graph from the exit. Blocks that cannot reach the exit (endless loops, and those that
+/// end in exit or trap) are connected to it, last block first, so that they too have an order.
 struct ReverseOrder {
   std::vector<u32> order;                  // exit first
   std::vector<u32> rank;                   // position in order
   std::vector<std::vector<u32>> outgoing;  // successors, with the edges added
+  std::vector<bool> returns;               // can reach the exit
 
   explicit ReverseOrder(const ControlFlow& flow) : rank(flow.blocks.size() + 1, kNoIndex) {
     const u32 exit = static_cast<u32>(flow.blocks.size());
@@ -39,6 +40,7 @@ struct ReverseOrder {
     std::vector<u32> postorder;
     visit(exit, incoming, reached, postorder);
     postorder.pop_back();
+    returns = reached;
     for (u32 b = exit; b-- > 0;) {
       if (reached[b]) continue;
       outgoing[b].push_back(exit);
@@ -86,6 +88,8 @@ std::vector<u32> find_postdominators(const ControlFlow& flow) {
       if (block == exit) continue;
       u32 common = kNoIndex;
       for (const u32 s : graph.outgoing[block]) {
+        // Lanes that die on the way are not waited for.
+        if (graph.returns[block] && !graph.returns[s]) continue;
         if (dominator[s] != kNoIndex) common = common == kNoIndex ? s : meet(common, s);
       }
       if (common != kNoIndex && dominator[block] != common) {
@@ -120,7 +124,7 @@ ControlFlow analyse_control_flow(const Code& code, u32 first, u32 end) {
     const Inst& last = code.insts[block.end - 1];
     const bool falls_through = !ends_block(last) || last.guard != kNoGuard;
     for (const u32 target : targets_of(code, last)) block.successors.push_back(block_of[target - first]);
-    if (ends_block(last) && last.flow != Flow::kBranch && last.flow != Flow::kTable) block.successors.push_back(exit);
+    if (last.flow == Flow::kReturn) block.successors.push_back(exit);
     if (falls_through) block.successors.push_back(block_of[block.end - first]);
     std::sort(block.successors.begin(), block.successors.end());
     block.successors.erase(std::unique(block.successors.begin(), block.successors.end()), block.successors.end());

@@ -234,7 +234,7 @@ void decode_body(DecodedFunction& decoded) {
   const u32 end = static_cast<u32>(code.insts.size());
   // Where returning lanes meet. It runs only if lanes fall off the end.
   Inst meeting;
-  meeting.flow = decoder.function.entry ? Flow::kExit : Flow::kReturn;
+  meeting.flow = Flow::kReturn;
   meeting.run = end_of_function(decoder.function.entry);
   code.insts.push_back(meeting);
   DecodedInst facts;

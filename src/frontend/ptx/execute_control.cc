@@ -120,9 +120,9 @@ void decode_brx(Decoding& d) {
 void decode_ret(Decoding& d) {
   d.take("uni");
   d.expect_operands(0, 0);
-  const bool exits = d.statement.opcode == "exit" || d.function().entry;
+  const bool exits = d.statement.opcode == "exit";
   d.inst.flow = exits ? Flow::kExit : Flow::kReturn;
-  d.inst.run = end_of_function(exits);
+  d.inst.run = end_of_function(exits || d.function().entry);
 }
 
 void decode_trap(Decoding& d) {

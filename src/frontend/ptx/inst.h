@@ -29,8 +29,8 @@ enum class Flow : u8 {
   kBranch,  // to target
   kTable,   // brx.idx: to one of a list of targets
   kCall,
-  kReturn,
-  kExit,
+  kReturn,  // of a kernel too
+  kExit,    // exit: compilers print it where the program cannot come, besides
   kTrap
 };
 

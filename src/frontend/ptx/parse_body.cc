@@ -99,7 +99,7 @@ class BodyParser {
       }
       const u64 count = in_.expect_integer("a number of registers");
       in_.expect('>', "after a number of registers");
-      if (count + first > kMaxRegisters)
+      if (count > kMaxRegisters || count + first > kMaxRegisters)
         in_.fail("function {} has more than {} registers", function_.name, kMaxRegisters);
       declare(name, {LocalName::Kind::kRegisterRange, first, static_cast<u32>(count)});
       for (u64 i = 0; i < count; ++i) function_.registers.push_back({std::string(name) + std::to_string(i), type});

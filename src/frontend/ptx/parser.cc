@@ -278,8 +278,8 @@ Variable parse_declarator(Cursor& in, Space space) {
   u64 count = 1;
   while (in.accept('[')) {
     const u64 extent = in.peek().is(']') ? 0 : in.expect_integer("an array's size");
-    if (extent > kMaxVariableBytes || count * extent * element > kMaxVariableBytes)
-      in.fail("variable {} is too large", variable.name);
+    // Division, since the product of two such extents does not fit 64 bits.
+    if (count != 0 && extent > kMaxVariableBytes / element / count) in.fail("variable {} is too large", variable.name);
     count *= extent;
     in.expect(']', "after an array's size");
   }

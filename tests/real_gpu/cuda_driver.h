@@ -1,0 +1,34 @@
+// The few functions of the CUDA driver that running a kernel takes, found in libcuda.so.1 at run time: nothing of a
+// CUDA toolkit is needed to build this. Declarations are ours, after the documented interface.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "frontend/program.h"
+
+namespace terrace::real_gpu {
+
+class Gpu {
+ public:
+  /// Opens the first GPU; without one, or without a driver, that is the user's error.
+  Gpu();
+  std::string name() const;
+
+  using Address = u64;
+  Address allocate(u64 bytes);  // zero-filled
+  void release(Address address);
+  void upload(Address to, const void* from, u64 bytes);
+  void download(void* to, Address from, u64 bytes);
+
+  struct Module;
+  /// A cubin, or PTX text, which the driver compiles.
+  Module* load(const std::string& image);
+  void unload(Module* module);
+  /// Where a variable of the module lies; 0 when it has none of that name.
+  Address variable(Module* module, const std::string& name);
+  /// Runs a kernel to its end; pointers among the arguments are the GPU's own.
+  void launch(Module* module, const Launch& launch);
+};
+
+}  // namespace terrace::real_gpu
