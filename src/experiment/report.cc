@@ -2,12 +2,14 @@
 #include "experiment/report.h"
 
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "engine/check.h"
 #include "experiment/plot.h"
 #include "experiment/sweep_file.h"
 #include "text/output.h"
+#include "text/table.h"
 
 namespace terrace {
 
@@ -111,18 +113,64 @@ void write_json(Database& database, const fs::path& path) {
 }
 
 std::string label_at(const Values& values, const std::vector<std::string>& row, const std::string& label,
-                     const Plot& plot) {
+                     const std::string& what) {
   if (label.empty()) return "";
   for (std::size_t i = 0; i < values.labels.size(); ++i)
     if (values.labels[i] == label) return row[i];
-  input_error("plot {}: its values have no label \"{}\"", plot.name, label);
+  input_error("{}: its values have no label \"{}\"", what, label);
+}
+
+/// As many digits as tell: small numbers have more behind the point.
+std::string cell_text(double value) {
+  if (value == static_cast<double>(static_cast<i64>(value))) return fmt::format("{}", static_cast<i64>(value));
+  const double size = value < 0 ? -value : value;
+  return size >= 1000 ? fmt::format("{:.0f}", value)
+         : size >= 10 ? fmt::format("{:.1f}", value)
+                      : fmt::format("{:.3f}", value);
+}
+
+TextTable table_of(const ResultTable& table, ResultSource& results) {
+  TextTable text{{table.rows}, {}, {false}};
+  std::map<std::string, std::vector<std::string>> rows;
+  std::vector<std::string> order;  // as the points stand in the sweep
+  for (std::size_t i = 0; i < results.points(); ++i) {
+    const auto label = results.labels(i).find(table.rows);
+    if (label != results.labels(i).end() && rows.try_emplace(label->second).second) order.push_back(label->second);
+  }
+  for (const ResultTable::Column& column : table.columns) {
+    text.header.push_back(column.title);
+    text.right.push_back(true);
+    const std::string what = fmt::format("table {}, column {}", table.name, column.title);
+    const Values values = Expression(column.value).evaluate(results);
+    for (const auto& [row, value] : values.rows) {
+      std::vector<std::string>& cells = rows[label_at(values, row, table.rows, what)];
+      if (cells.size() + 1 == text.header.size()) input_error("{}: has several values in a row; take a mean", what);
+      cells.push_back(cell_text(value));
+    }
+    for (auto& [label, cells] : rows) cells.resize(text.header.size() - 1, "-");
+  }
+  for (const std::string& label : order) {
+    text.rows.push_back({label});
+    text.rows.back().insert(text.rows.back().end(), rows[label].begin(), rows[label].end());
+  }
+  return text;
+}
+
+std::string html_of(const TextTable& table) {
+  std::string html = "<table><tr>";
+  for (const std::string& title : table.header) html += fmt::format("<th>{}</th>", escaped(title));
+  for (const auto& row : table.rows) {
+    html += "</tr>\n<tr>";
+    for (const std::string& cell : row) html += fmt::format("<td>{}</td>", escaped(cell));
+  }
+  return html + "</tr></table>\n";
 }
 
 Chart chart_of(const Plot& plot, const Values& values) {
   Chart chart{plot.title, plot.x_title, plot.y_title, plot.bars, {}};
   for (const auto& [row, value] : values.rows) {
-    const std::string x = label_at(values, row, plot.x, plot);
-    auto& points = chart.panels[label_at(values, row, plot.panel, plot)][label_at(values, row, plot.series, plot)];
+    const std::string what = "plot " + plot.name, x = label_at(values, row, plot.x, what);
+    auto& points = chart.panels[label_at(values, row, plot.panel, what)][label_at(values, row, plot.series, what)];
     for (const ChartPoint& point : points)
       if (point.x == x)
         input_error("plot {}: has several values at {} = {}; choose with brackets, or take a mean", plot.name, plot.x,
@@ -135,6 +183,7 @@ Chart chart_of(const Plot& plot, const Values& values) {
 struct SweepReport {
   std::string claims;  // lines of CSV
   std::string html;
+  std::string tables;
   std::string said;
 };
 
@@ -161,12 +210,24 @@ SweepReport report_sweep(Store& store, const std::string& name, const fs::path& 
   }
   if (!rows.empty())
     report.html += "<table><tr><th>claim</th><th>value</th><th>computed as</th></tr>\n" + rows + "</table>\n";
+  for (const ResultTable& table : file.tables) {
+    try {
+      const TextTable text = table_of(table, *results);
+      report.html += fmt::format("<h3>{}</h3>\n{}", escaped(table.title), html_of(text));
+      report.tables += fmt::format("{}\n\n{}\n", table.title, text.plain());
+    } catch (const InputError& error) {
+      report.html += fmt::format("<p>{}: {}</p>\n", escaped(table.title), escaped(error.what()));
+      report.tables += fmt::format("{}: {}\n", table.title, error.what());
+    }
+  }
   for (const Plot& plot : file.plots) {
     const std::string image = fmt::format("{}_{}.svg", name, plot.name);
     try {
       const Values values = Expression(plot.y).evaluate(*results);
-      write_whole(out / image, chart_svg(chart_of(plot, values)));
-      report.html += fmt::format("<p><img src=\"{}\" alt=\"{}\"></p>\n", image, escaped(plot.title));
+      const std::string svg = chart_svg(chart_of(plot, values));
+      write_whole(out / image, svg);
+      // Inside the page, so that it can be passed on alone.
+      report.html += fmt::format("<p>{}</p>\n", svg.substr(std::min(svg.find("<svg"), svg.size())));
       report.said += fmt::format("{}\n", (out / image).string());
     } catch (const InputError& error) {
       report.html += fmt::format("<p>{}: {}</p>\n", escaped(plot.title), escaped(error.what()));
@@ -184,7 +245,7 @@ std::string write_report(const std::string& store_path, const std::string& out) 
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) input_error("{}: cannot be made: {}", out, error.message());
-  std::string said;
+  std::string said, tables;
   for (const Export& table : kExports) {
     const fs::path path = folder / fmt::format("{}.csv", table.name);
     write_csv(store.database(), table.sql, path);
@@ -202,10 +263,11 @@ std::string write_report(const std::string& store_path, const std::string& out) 
     claims += report.claims;
     html += report.html;
     said += report.said;
+    tables += report.tables;
   }
   write_whole(folder / "claims.csv", claims);
   write_whole(folder / "index.html", html + "</html>\n");
-  return said + (folder / "claims.csv").string() + "\n" + (folder / "index.html").string() + "\n";
+  return tables + said + (folder / "claims.csv").string() + "\n" + (folder / "index.html").string() + "\n";
 }
 
 }  // namespace terrace

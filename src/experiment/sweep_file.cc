@@ -131,6 +131,7 @@ class Reader {
       sweep_.claims.push_back({table.required("id"), table.required("value"), table.line()});
       table.find("note");
     });
+    tables(top, "table", [&](TableReader& table) { read_table(table); });
     tables(top, "plot", [&](TableReader& table) { read_plot(table); });
     if (sweep_.grids.empty()) mistakes_.add(0, "has no [[grid]] and no [[search]]: nothing would run");
     refuse_twins();
@@ -307,6 +308,24 @@ class Reader {
     grid.alone = true;
   }
 
+  void read_table(TableReader& table) {
+    ResultTable result;
+    result.line = table.line();
+    result.name = table.required("name");
+    result.title = table.text("title", result.name);
+    result.rows = table.required("rows");
+    constexpr std::string_view kBetween = " = ";
+    for (const std::string& column : table.texts("columns", {})) {
+      const std::size_t at = column.find(kBetween);
+      if (at == column.npos)
+        mistakes_.add(result.line, "\"{}\" is no column; write it as \"title = expression\"", column);
+      else
+        result.columns.push_back({column.substr(0, at), column.substr(at + kBetween.size())});
+    }
+    if (result.columns.empty()) mistakes_.add(result.line, "a table needs columns");
+    sweep_.tables.push_back(std::move(result));
+  }
+
   void read_plot(TableReader& table) {
     Plot plot;
     plot.line = table.line();
@@ -334,6 +353,7 @@ class Reader {
     };
     for (const Grid& grid : sweep_.grids) once("grid", grid.name, grid.line);
     for (const Claim& claim : sweep_.claims) once("claim", claim.id, claim.line);
+    for (const ResultTable& table : sweep_.tables) once("table", table.name, table.line);
     for (const Plot& plot : sweep_.plots) once("plot", plot.name, plot.line);
     for (const Grid& grid : sweep_.grids) {
       std::set<std::string> keys;

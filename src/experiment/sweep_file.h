@@ -109,11 +109,22 @@ struct Plot {
   u32 line = 0;
 };
 
+/// Numbers beside each other: a row for each value of a label, a column for each expression.
+struct ResultTable {
+  struct Column {
+    std::string title, value;  // an expression
+  };
+  std::string name, title, rows;  // the label
+  std::vector<Column> columns;
+  u32 line = 0;
+};
+
 struct SweepFile {
   std::string path, text;
   std::string name;
   std::vector<Grid> grids;  // searches among them
   std::vector<Claim> claims;
+  std::vector<ResultTable> tables;
   std::vector<Plot> plots;
 };
 

@@ -324,6 +324,10 @@ Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSourc
   // What waits for a search is not in the first plan, and what is refused is not in any.
   const bool whole = first.complete && mistakes.none();
   for (const Claim& claim : file_.claims) check_expression(claim.value, first, whole, claim.line, mistakes);
+  for (const ResultTable& table : file_.tables) {
+    for (const ResultTable::Column& column : table.columns)
+      check_expression(column.value, first, whole, table.line, mistakes);
+  }
   for (const Plot& plot : file_.plots) check_expression(plot.y, first, whole, plot.line, mistakes);
   mistakes.raise();
 }
@@ -340,8 +344,7 @@ SweepSummary run_sweep(Sweep& sweep, const SweepOptions& options) {
 }
 
 Estimator::Guess Estimator::seconds(const Job& job) const {
-  // Measured on two cores of 2026 over the first nine workloads: medians of a run on cd_24sm and dws_30sm. A stored job
-  // of the same size is a better guide.
+  // Rough guesses after a few runs at mini and tiny; a stored job of the same size is a better guide.
   const double otherwise = job.size == "mini" ? 0.05 : job.size == "tiny" ? 1.0 : job.size == "small" ? 15.0 : 600.0;
   double same = 0, like = 0;
   u64 sames = 0, likes = 0;
