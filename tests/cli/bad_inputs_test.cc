@@ -87,7 +87,7 @@ std::vector<BadInput> on_the_command_line() {
       {"UnknownList",
        {"list", "xyzzy"},
        "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, stats, "
-       "scheduler, warp_scheduler"},
+       "scheduler, walk_order, walk_scheduler, warp_scheduler"},
       {"ListOfLater",
        {"list", "claims"},
        "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys, stats"},

@@ -254,9 +254,11 @@ TEST_F(SweepCommand, DryRunListsJobsAndTimeAndMakesNothing) {
 }
 
 TEST_F(SweepCommand, AJobThatOutgrowsTheMemoryFailsWithASentence) {
+  // Long enough to be looked at several times.
   scratch_.write(
       "s.toml",
-      "[[grid]]\ngpu = \"small.toml\"\nworkload = \"bfs\"\nsize = \"tiny\"\nuntil = \"cycles:300\"\nseed = [1, 2]\n");
+      "[[grid]]\ngpu = \"small.toml\"\nworkload = \"xsbench\"\nsize = \"tiny\"\nuntil = \"cycles:3000000\"\nseed "
+      "= [1, 2]\n");
   const Outcome outcome = sweep("a.db", {"--memory", "20M"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out,
@@ -299,6 +301,49 @@ panel = "mix"
   const Tree json = parse_json(file("results.json"), "results.json");
   EXPECT_EQ(json.find("jobs")->items().size(), 6u);
   EXPECT_EQ(json.find("results")->items().size(), 6u);
+}
+
+TEST_F(SweepCommand, ATableOfResultsIsPrintedAndStandsInThePageWithItsPlots) {
+  scratch_.write("s.toml", R"(
+[[grid]]
+gpu = "small.toml"
+workload = "mm"
+size = "mini"
+sms = [1, 2]
+[[table]]
+name = "t"
+title = "By SMs"
+rows = "sms"
+columns = ["twice = 2 * total_ipc / total_ipc", "half = total_ipc[sms=2] / total_ipc[sms=2] / 2", "two = total_ipc * 0 + 2"]
+[[plot]]
+name = "curve"
+y = 'total_ipc'
+x = "sms"
+)");
+  ASSERT_EQ(sweep("a.db").exit_code, 0);
+  const Outcome report = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  // The second column has no label that tells its row.
+  EXPECT_THAT(report.out, HasSubstr("By SMs: table t, column half: its values have no label \"sms\"")) << report.out;
+  std::string fixed = read_file((scratch_.path() / "s.toml").string());
+  const std::string bad = R"("half = total_ipc[sms=2] / total_ipc[sms=2] / 2", )";
+  fixed.erase(fixed.find(bad), bad.size());
+  scratch_.write("s.toml", fixed);
+  ASSERT_EQ(sweep("a.db").exit_code, 0);
+  const Outcome again = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
+  EXPECT_THAT(again.out, HasSubstr("By SMs\n\nsms  twice  two\n1        2    2\n2        2    2\n")) << again.out;
+  const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
+  EXPECT_THAT(page, HasSubstr("<tr><td>2</td><td>2</td><td>2</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<svg "));
+}
+
+TEST_F(SweepCommand, AColumnThatIsNoTitleAndExpressionIsAMistake) {
+  scratch_.write("s.toml",
+                 "[[grid]]\ngpu = \"small.toml\"\nworkload = \"mm\"\nsize = \"mini\"\n"
+                 "[[table]]\nname = \"t\"\nrows = \"sms\"\ncolumns = [\"total_ipc\", \"x = 2 *\"]\n");
+  const Outcome outcome = sweep("a.db");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("s.toml:5: \"total_ipc\" is no column; write it as \"title = expression\""));
 }
 
 }  // namespace

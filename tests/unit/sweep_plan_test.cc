@@ -63,8 +63,8 @@ sms = [4, 8]
 set.l2.hit_cycles = [10, 20]
 )");
   EXPECT_EQ(all.points.size(), 2u * 2 * 2 * 2 * 3 * 2 * 2);
-  // Both designs resolve to the same configuration: each job is asked for twice and planned once.
-  EXPECT_EQ(all.jobs.size(), all.points.size() / 2);
+  // On cd_24sm, which does not translate, both designs are the same configuration: asked for twice, planned once.
+  EXPECT_EQ(all.jobs.size(), all.points.size() * 3 / 4);
   std::set<std::string> ids;
   for (const Job& job : all.jobs) EXPECT_TRUE(ids.insert(job.id).second);
 }
