@@ -13,12 +13,19 @@ namespace terrace {
 
 namespace {
 
-// Pixels. Chosen by eye: four panels fill a page.
-constexpr double kPlotWidth = 190, kPlotHeight = 120;
-constexpr double kLeft = 52, kRight = 14, kTop = 28, kBottom = 38;
-constexpr double kPanelWidth = kLeft + kPlotWidth + kRight, kPanelHeight = kTop + kPlotHeight + kBottom;
+// Pixels, chosen by eye.
+constexpr double kLeft = 52, kRight = 14, kTop = 28;
 constexpr std::size_t kColumns = 4;
 constexpr double kHeader = 34, kLegendLine = 16;
+constexpr double kLetter = 6, kTitleLetter = 8;  // about the width of one, at the sizes used below
+
+/// How large each panel is: four small ones fill a page, a single one does by itself.
+struct Layout {
+  double plot_width = 190, plot_height = 120, bottom = 38;
+  bool slanted = false;  // names below the axis that would run into each other
+  double panel_width() const { return kLeft + plot_width + kRight; }
+  double panel_height() const { return kTop + plot_height + bottom; }
+};
 // Okabe and Ito's colours, which colour-blind readers can tell apart.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#56b4e9", "#e69f00", "#000000", "#b0a000"};
@@ -43,8 +50,8 @@ double tick_step(double most) {
 class Panel {
  public:
   using Series = std::map<std::string, std::vector<ChartPoint>>;
-  Panel(const Chart& chart, const Series& series, std::vector<std::string> names)
-      : chart_(chart), series_(series), names_(std::move(names)) {
+  Panel(const Chart& chart, const Series& series, std::vector<std::string> names, const Layout& layout)
+      : chart_(chart), series_(series), names_(std::move(names)), layout_(layout) {
     std::set<double> numbers;
     std::set<std::string> words;
     for (const auto& [name, points] : series) {
@@ -67,8 +74,8 @@ class Panel {
   }
 
   std::string svg(const std::string& title) const {
-    std::string out =
-        fmt::format("<text x=\"{}\" y=\"18\" class=\"panel\">{}</text>\n", kLeft + kPlotWidth / 2, escaped(title));
+    std::string out = fmt::format("<text x=\"{}\" y=\"18\" class=\"panel\">{}</text>\n", kLeft + layout_.plot_width / 2,
+                                  escaped(title));
     axes(out);
     for (const auto& [name, points] : series_) {
       const auto index = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
@@ -78,9 +85,9 @@ class Panel {
   }
 
  private:
-  double x_at(double value) const { return kLeft + (value - from_) / (to_ - from_) * kPlotWidth; }
-  double y_at(double value) const { return kTop + kPlotHeight * (1 - value / (most_ * 1.05)); }
-  double slot() const { return kPlotWidth / static_cast<double>(std::max<std::size_t>(1, categories_.size())); }
+  double x_at(double value) const { return kLeft + (value - from_) / (to_ - from_) * layout_.plot_width; }
+  double y_at(double value) const { return kTop + layout_.plot_height * (1 - value / (most_ * 1.05)); }
+  double slot() const { return layout_.plot_width / static_cast<double>(std::max<std::size_t>(1, categories_.size())); }
   std::size_t category(const std::string& x) const {
     const auto value = number_of(x);
     const std::string name = value ? fmt::format("{}", *value) : x;
@@ -93,7 +100,7 @@ class Panel {
     for (int i = 0; i * step <= most_ * 1.05; ++i) {
       const double y = y_at(i * step);
       fmt::format_to(put, "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"grid\"/>", kLeft,
-                     kLeft + kPlotWidth, y, y);
+                     kLeft + layout_.plot_width, y, y);
       fmt::format_to(put, "<text x=\"{}\" y=\"{:.1f}\" class=\"y\">{:.6g}</text>\n", kLeft - 4, y + 3, i * step);
     }
     if (numeric_) {
@@ -104,14 +111,20 @@ class Panel {
       for (std::size_t i = 0; i < categories_.size(); ++i)
         tick(out, kLeft + (static_cast<double>(i) + 0.5) * slot(), categories_[i]);
     }
-    fmt::format_to(put, "<text x=\"{}\" y=\"{}\" class=\"x\">{}</text>\n", kLeft + kPlotWidth / 2,
-                   kTop + kPlotHeight + 28, escaped(chart_.x_title));
+    fmt::format_to(put, "<text x=\"{}\" y=\"{}\" class=\"x\">{}</text>\n", kLeft + layout_.plot_width / 2,
+                   kTop + layout_.plot_height + layout_.bottom - 10, escaped(chart_.x_title));
     fmt::format_to(put, "<text transform=\"translate(12 {}) rotate(-90)\" class=\"x\">{}</text>\n",
-                   kTop + kPlotHeight / 2, escaped(chart_.y_title));
+                   kTop + layout_.plot_height / 2, escaped(chart_.y_title));
   }
-  static void tick(std::string& out, double x, const std::string& text) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{}\" class=\"x\">{}</text>\n", x,
-                   kTop + kPlotHeight + 13, escaped(text));
+  void tick(std::string& out, double x, const std::string& text) const {
+    const double y = kTop + layout_.plot_height + 13;
+    const auto put = std::back_inserter(out);
+    if (layout_.slanted) {
+      fmt::format_to(put, "<text transform=\"translate({:.1f} {}) rotate(-35)\" class=\"y\">{}</text>\n", x + 4, y,
+                     escaped(text));
+    } else {
+      fmt::format_to(put, "<text x=\"{:.1f}\" y=\"{}\" class=\"x\">{}</text>\n", x, y, escaped(text));
+    }
   }
 
   void line(std::string& out, std::vector<ChartPoint> points, std::size_t index) const {
@@ -136,13 +149,14 @@ class Panel {
           kLeft + (static_cast<double>(category(point.x)) + 0.1) * slot() + static_cast<double>(index) * width;
       const double y = y_at(std::max(0.0, point.y));
       out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y,
-                         width, kTop + kPlotHeight - y, kColours[index % std::size(kColours)]);
+                         width, kTop + layout_.plot_height - y, kColours[index % std::size(kColours)]);
     }
   }
 
   const Chart& chart_;
   const Series& series_;
   std::vector<std::string> names_, categories_;
+  const Layout& layout_;
   double most_ = 0, from_ = 0, to_ = 1;
   bool numeric_ = true;
 };
@@ -172,34 +186,78 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+namespace {
+
+Layout layout_of(const Chart& chart, std::size_t series) {
+  Layout layout;
+  std::set<std::string> places;
+  std::size_t longest = 0;
+  bool words = chart.bars;
+  for (const auto& [title, all] : chart.panels) {
+    for (const auto& [name, points] : all) {
+      for (const ChartPoint& point : points) {
+        places.insert(point.x);
+        longest = std::max(longest, point.x.size());
+        words |= !number_of(point.x);
+      }
+    }
+  }
+  const auto count = static_cast<double>(std::max<std::size_t>(1, places.size()));
+  if (chart.panels.size() <= 1) {
+    const double bars = chart.bars ? count * (8 * static_cast<double>(series) + 8) : 0;
+    layout.plot_width = std::clamp(bars, 420.0, 1100.0);
+    layout.plot_height = 220;
+  }
+  const double letters = static_cast<double>(longest) * kLetter;
+  layout.slanted = words && letters > layout.plot_width / count - 4;
+  if (layout.slanted) layout.bottom += letters * 0.6;  // the sine of the slant, nearly
+  return layout;
+}
+
+/// The names of the series with their colours, in as many lines as they need; returns how many those are.
+std::size_t legend(std::string& out, const std::vector<std::string>& names, double width) {
+  double x = kLeft;
+  std::size_t lines = 1;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double wide = 30 + static_cast<double>(names[i].size()) * kLetter;
+    if (x > kLeft && x + wide > width) x = kLeft, ++lines;
+    const double y = kHeader + static_cast<double>(lines - 1) * kLegendLine;
+    out += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{}\"/><text x=\"{:.1f}\" y=\"{}\">{}</text>\n", x,
+        y, kColours[i % std::size(kColours)], x + 13, y + 8, escaped(names[i]));
+    x += wide;
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::string chart_svg(const Chart& chart) {
   std::set<std::string> all;
   for (const auto& [title, series] : chart.panels)
     for (const auto& [name, points] : series) all.insert(name);
   const std::vector<std::string> names(all.begin(), all.end());
-  const bool legend = names.size() > 1;
+  const Layout layout = layout_of(chart, names.size());
   const std::size_t columns = std::clamp<std::size_t>(chart.panels.size(), 1, kColumns);
   const std::size_t rows = (chart.panels.size() + columns - 1) / columns;
-  const double top = kHeader + (legend ? kLegendLine : 0);
-  const double width = static_cast<double>(columns) * kPanelWidth,
-               height = top + static_cast<double>(rows) * kPanelHeight;
+  const double width = std::max(static_cast<double>(columns) * layout.panel_width(),
+                                static_cast<double>(chart.title.size()) * kTitleLetter + 20);
+  std::string key;
+  const std::size_t lines = names.size() > 1 ? legend(key, names, width) : 0;
+  const double top = kHeader + static_cast<double>(lines) * kLegendLine;
+  const double height = top + static_cast<double>(rows) * layout.panel_height();
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\">\n"
       "<style>text{{font-family:sans-serif;font-size:10px;fill:#333}} .x,.panel,.title{{text-anchor:middle}} "
       ".y{{text-anchor:end}} .panel{{font-weight:bold}} .title{{font-size:14px}} .grid{{stroke:#ddd}}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{}\" y=\"20\" class=\"title\">{}</text>\n",
-      width, height, width, height, width / 2, escaped(chart.title));
-  for (std::size_t i = 0; legend && i < names.size(); ++i) {
-    const double x = 20 + static_cast<double>(i) * (width - 40) / static_cast<double>(names.size());
-    out += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{}\"/><text x=\"{:.1f}\" y=\"{}\">{}</text>\n", x,
-        kHeader, kColours[i % std::size(kColours)], x + 13, kHeader + 8, escaped(names[i]));
-  }
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{}\" y=\"20\" class=\"title\">{}</text>\n{}",
+      width, height, width, height, width / 2, escaped(chart.title), key);
   std::size_t place = 0;
   for (const auto& [title, series] : chart.panels) {
-    out +=
-        fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", static_cast<double>(place % columns) * kPanelWidth,
-                    top + static_cast<double>(place / columns) * kPanelHeight, Panel(chart, series, names).svg(title));
+    out += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n",
+                       static_cast<double>(place % columns) * layout.panel_width(),
+                       top + static_cast<double>(place / columns) * layout.panel_height(),
+                       Panel(chart, series, names, layout).svg(title));
     ++place;
   }
   return out + "</svg>\n";

@@ -256,8 +256,10 @@ std::string write_report(const std::string& store_path, const std::string& out) 
   std::string claims = "sweep,claim,value,problem,expression\n";
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Terrace results</title>\n"
-      "<style>body{font-family:sans-serif;margin:2em} td,th{padding:.2em "
-      ".8em;text-align:left}</style>\n<h1>Results</h1>\n";
+      "<style>body{font-family:sans-serif;margin:2em;max-width:80em} table{border-collapse:collapse} "
+      "td,th{padding:.3em .8em;text-align:right;border-bottom:1px solid #ddd} "
+      "td:first-child,th:first-child{text-align:left} "
+      "code{font-size:80%}</style>\n<h1>Results</h1>\n";
   for (const std::string& sweep : store.sweeps()) {
     const SweepReport report = report_sweep(store, sweep, folder);
     claims += report.claims;
