@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <set>
 
 #include "papers/designs.h"
 #include "translation/walk_scheduler.h"
+#include "translation/walk_schedulers/dws_cost.h"
 #include "translation/walk_schedulers/owned_queues.h"
 
 namespace terrace {
@@ -318,6 +320,19 @@ TEST(Claim, dws_mech_dynamic_tenants) {
     EXPECT_EQ(served.size(), 11u) << "everything drains";
     EXPECT_EQ(bench.scheduler->waiting(), 0u);
   }
+}
+
+TEST(Claim, dws_cost_state) {
+  const GpuConfig config = machine_with("dws_30sm", {"dws"});
+  const DwsCost printed = dws_cost(config.mmu.walkers, 2, config.mmu.queue_entries, kPrintedWidths);
+  EXPECT_EQ(printed.free_slots, 80u);
+  EXPECT_EQ(printed.tenants_walkers, 80u);
+  EXPECT_EQ(printed.walkers_tenant, 32u);
+  EXPECT_EQ(printed.total(), 192u);
+  const DwsCost fields = dws_cost(config.mmu.walkers, 2, config.mmu.queue_entries, least_widths(2));
+  EXPECT_EQ(fields.total(), 80u + 64 + 16) << "what the fields need (DWS-A5)";
+  EXPECT_EQ(std::bit_width(config.mmu.walkers - 1), 4) << "bits of a walker's name";
+  EXPECT_EQ(least_widths(8).owner, 3u) << "bits of a tenant's name: one to three";
 }
 
 TEST(Claim, dws_table1_config) {
