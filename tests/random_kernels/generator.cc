@@ -357,7 +357,10 @@ std::string Writer::expression(Type type, u32 depth) {
 
 std::string Writer::condition(u32 depth) {
   static constexpr const char* kComparisons[] = {"<", "<=", ">", ">=", "==", "!="};
-  if (one_in(3)) return fmt::format("({} & {})", expression(kU32, depth), 1u << below(6));
+  if (one_in(3)) {
+    const u32 bit = 1u << below(6);
+    return fmt::format("({} & {})", expression(kU32, depth), bit);
+  }
   const Type type = any_type();
   const std::string a = expression(type, depth), b = expression(type, depth);
   const char* compare = pick(kComparisons);
