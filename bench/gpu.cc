@@ -10,15 +10,15 @@
 namespace terrace::bench {
 namespace {
 
-GpuConfig machine() {
+GpuConfig machine(const std::string& design) {
   Layers layers;
   layers.gpu.push_back(find_config(kGpus, "dws_30sm"));
-  layers.designs.push_back(find_config(kDesigns, "ideal"));
+  layers.designs.push_back(find_config(kDesigns, design));
   return ConfigLoader<GpuConfig>(layers).config();
 }
 
-void simulate_kernel(benchmark::State& state, const Kernel* kernel) {
-  const GpuConfig config = machine();
+void simulate_kernel(benchmark::State& state, const Kernel* kernel, const char* design) {
+  const GpuConfig config = machine(design);
   GpuWork all;
   for (auto _ : state) {
     const GpuWork work = run_on_gpu(config, *kernel);
@@ -41,8 +41,11 @@ void simulate_kernel(benchmark::State& state, const Kernel* kernel) {
 
 int main(int argc, char** argv) {
   using namespace terrace::bench;
-  for (const Kernel& kernel : kGpuKernels) {
-    benchmark::RegisterBenchmark(kernel.name, simulate_kernel, &kernel)->Unit(benchmark::kMillisecond);
+  for (const char* design : {"ideal", "baseline"}) {
+    for (const Kernel& kernel : kGpuKernels) {
+      benchmark::RegisterBenchmark((std::string(kernel.name) + "/" + design).c_str(), simulate_kernel, &kernel, design)
+          ->Unit(benchmark::kMillisecond);
+    }
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -12,9 +12,10 @@
 namespace terrace::bench {
 namespace {
 
-GpuConfig dws_30sm() {
+GpuConfig dws_30sm(const std::string& design) {
   Layers layers;
   layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
+  layers.designs.push_back({source_folder() + "/configs/designs/" + design + ".toml", design + ".toml"});
   return ConfigLoader<GpuConfig>(layers).config();
 }
 
@@ -25,8 +26,8 @@ const Kernel& kernel(const std::string& name) {
   throw InputError("no kernel " + name);
 }
 
-void expect_gpu_speed(const std::string& name, double floor) {
-  expect_speed(floor, [&] { return run_on_gpu(dws_30sm(), kernel(name)).warp_instructions; });
+void expect_gpu_speed(const std::string& name, double floor, const std::string& design = "ideal") {
+  expect_speed(floor, [&] { return run_on_gpu(dws_30sm(design), kernel(name)).warp_instructions; });
 }
 
 TEST(GpuSpeed, OfAnFmaLoopIsNotADisaster) {
@@ -40,6 +41,12 @@ TEST(GpuSpeed, OfLanesThatStrideToTheirOwnLinesIsNotADisaster) {
 }
 TEST(GpuSpeed, OfRandomUpdatesIsNotADisaster) {
   expect_gpu_speed("gups", 0.15);
+}
+TEST(GpuSpeed, OfCoalescedStreamingWithPageWalksIsNotADisaster) {
+  expect_gpu_speed("stream", 0.8, "baseline");
+}
+TEST(GpuSpeed, OfRandomUpdatesWithPageWalksIsNotADisaster) {
+  expect_gpu_speed("gups", 0.08, "baseline");
 }
 
 void expect_exec_speed(const std::string& name, double floor) {

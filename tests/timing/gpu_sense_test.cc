@@ -1,6 +1,7 @@
 // Sense: more hardware moves a program the way it should. Compute scales with SMs, streaming with memory bandwidth
 // until something else is full.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -36,6 +37,25 @@ TEST(Sense, CoulombPotentialIsLinearInSms) {
   const double many = ipc("cd_24sm", "cp:width=256,height=128,atoms=16", "mini", {"run.sms=[8]"});
   EXPECT_GT(many / few, 1.6);
   EXPECT_LT(many / few, 2.1);
+}
+
+/// IPC on many SMs of cd_24sm over IPC on few; programs that take long are cut when they are in their stride.
+double gain(const std::string& workload, u32 few, u32 many, const std::string& until) {
+  const auto on = [&](u32 sms) {
+    return ipc("cd_24sm", workload, "tiny", {fmt::format("run.sms=[{}]", sms), "run.until=" + until});
+  };
+  return on(many) / on(few);
+}
+
+TEST(Sense, BinomialOptionsAreLinearInSms) {
+  EXPECT_GT(gain("bino:options=48,steps=64", 4, 12, "completed"), 2.5);
+}
+
+TEST(Sense, FluidsParticlesAndMatrixVectorProductsSaturate) {
+  // Half as many SMs again gain little; the slope of a program that computes would be 1.5.
+  EXPECT_LT(gain("lbm", 16, 24, "cycles:20000"), 1.1);
+  EXPECT_LT(gain("lavamd:boxes=6", 16, 24, "cycles:20000"), 1.15);
+  EXPECT_LT(gain("gesummv:rows=12288,columns=64,ld=256", 16, 24, "cycles:20000"), 1.15);
 }
 
 TEST(Sense, BlackScholesStreamsFasterWithMoreBandwidthUntilItIsEnough) {
