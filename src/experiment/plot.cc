@@ -252,13 +252,12 @@ std::string chart_svg(const Chart& chart) {
       ".y{{text-anchor:end}} .panel{{font-weight:bold}} .title{{font-size:14px}} .grid{{stroke:#ddd}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{}\" y=\"20\" class=\"title\">{}</text>\n{}",
       width, height, width, height, width / 2, escaped(chart.title), key);
-  std::size_t place = 0;
+  std::size_t row = 0, column = 0;
   for (const auto& [title, series] : chart.panels) {
-    out += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n",
-                       static_cast<double>(place % columns) * layout.panel_width(),
-                       top + static_cast<double>(place / columns) * layout.panel_height(),
-                       Panel(chart, series, names, layout).svg(title));
-    ++place;
+    out += fmt::format(
+        "<g transform=\"translate({} {})\">\n{}</g>\n", static_cast<double>(column) * layout.panel_width(),
+        top + static_cast<double>(row) * layout.panel_height(), Panel(chart, series, names, layout).svg(title));
+    if (++column == columns) column = 0, ++row;
   }
   return out + "</svg>\n";
 }

@@ -157,6 +157,18 @@ u32 first_extra_steal(const std::string& design, u32 a_arrivals, u32 own_waiting
   return 0;
 }
 
+/// Whether a walker with so many walks in its own queue of twelve takes one of the other tenant, which has twelve.
+bool steals(const std::string& design, u32 own) {
+  Bench bench(design, 2, 2, 24);  // one walker and one queue each
+  epoch_of(bench, 100);
+  bench.arrive(kA);
+  bench.arrive(kB);
+  for (u32 i = 0; i < own; ++i) bench.arrive(kA);
+  for (u32 i = 0; i < 12; ++i) bench.arrive(kB);
+  bench.finish(0);
+  return bench.serving[0].tenant == kB;
+}
+
 TEST(DwsPp, BeforeTheFirstEpochNothingIsStolenFromTheOwnersTime) {
   Bench bench("dws_pp");
   bench.fill_walkers_evenly();
@@ -256,32 +268,11 @@ TEST(Claim, dws_table4_diff_thres) {
 }
 
 TEST(Claim, dws_table4_queue_thres) {
-  // Walker 0 finishes with six, then seven walks in its own queue, and its sibling with as many.
-  const auto steals = [](u32 own) {
-    Bench bench("dws_pp", 2, 2, 24);  // one walker and one queue of twelve each
-    epoch_of(bench, 100);
-    bench.arrive(kA);
-    bench.arrive(kB);
-    for (u32 i = 0; i < own; ++i) bench.arrive(kA);
-    for (u32 i = 0; i < 12; ++i) bench.arrive(kB);
-    bench.finish(0);
-    return bench.serving[0].tenant == kB;
-  };
-  EXPECT_TRUE(steals(6)) << "0.51 x 12 = 6.12";
-  EXPECT_FALSE(steals(7));
+  EXPECT_TRUE(steals("dws_pp", 6)) << "0.51 x 12 = 6.12";
+  EXPECT_FALSE(steals("dws_pp", 7));
 }
 
 TEST(Claim, dws_table7_variants) {
-  const auto steals = [](const std::string& design, u32 own) {
-    Bench bench(design, 2, 2, 24);
-    epoch_of(bench, 100);
-    bench.arrive(kA);
-    bench.arrive(kB);
-    for (u32 i = 0; i < own; ++i) bench.arrive(kA);
-    for (u32 i = 0; i < 12; ++i) bench.arrive(kB);
-    bench.finish(0);
-    return bench.serving[0].tenant == kB;
-  };
   EXPECT_TRUE(steals("dws_pp_conservative", 2)) << "0.17 x 12 = 2.04";
   EXPECT_FALSE(steals("dws_pp_conservative", 3));
   EXPECT_EQ(first_extra_steal("dws_pp_aggressive", 100), 1u + 8) << "0.3 x 24 = 7.2";
