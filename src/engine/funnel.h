@@ -59,25 +59,11 @@ class Funnel {
   }
   /// The first lane at or after `from`, around the circle, whose front has arrived; kNoLane when there is none.
   u32 next_ready(u32 from) const {
-    u32 word = from / 64;
-    u64 bits = ready_[word] & (~u64{0} << from % 64);
-    for (u32 step = 0; step <= words_; ++step) {
-      if (bits != 0) return word * 64 + static_cast<u32>(std::countr_zero(bits));
-      word = word + 1 == words_ ? 0 : word + 1;
-      bits = ready_[word];
-    }
-    return kNoLane;
+    return scan(from, [&](u32 word) { return ready_[word]; });
   }
   /// Likewise, leaving out lanes whose bit is set in `without`.
   u32 next_ready(u32 from, const std::vector<u64>& without) const {
-    u32 word = from / 64;
-    u64 bits = ready_[word] & ~without[word] & (~u64{0} << from % 64);
-    for (u32 step = 0; step <= words_; ++step) {
-      if (bits != 0) return word * 64 + static_cast<u32>(std::countr_zero(bits));
-      word = word + 1 == words_ ? 0 : word + 1;
-      bits = ready_[word] & ~without[word];
-    }
-    return kNoLane;
+    return scan(from, [&](u32 word) { return ready_[word] & ~without[word]; });
   }
   bool any_ready() const {
     for (const u64 word : ready_) {
@@ -123,6 +109,17 @@ class Funnel {
     u32 pops = 0;
     bool refused = false;
   };
+  template <class Bits>
+  u32 scan(u32 from, Bits&& bits_of) const {
+    u32 word = from / 64;
+    u64 bits = bits_of(word) & (~u64{0} << from % 64);
+    for (u32 step = 0; step <= words_; ++step) {
+      if (bits != 0) return word * 64 + static_cast<u32>(std::countr_zero(bits));
+      word = word + 1 == words_ ? 0 : word + 1;
+      bits = bits_of(word);
+    }
+    return kNoLane;
+  }
   u32 slot(Cycle at) const { return static_cast<u32>(at) & slot_mask_; }
 
   Scheduler& scheduler_;

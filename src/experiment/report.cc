@@ -122,8 +122,10 @@ std::string label_at(const Values& values, const std::vector<std::string>& row, 
 
 /// As many digits as tell: small numbers have more behind the point.
 std::string cell_text(double value) {
-  if (value == static_cast<double>(static_cast<i64>(value))) return fmt::format("{}", static_cast<i64>(value));
   const double size = value < 0 ? -value : value;
+  constexpr double kExact = 9e15;  // whole numbers below are exact in a double
+  if (size < kExact && value == static_cast<double>(static_cast<i64>(value)))
+    return fmt::format("{}", static_cast<i64>(value));
   return size >= 1000 ? fmt::format("{:.0f}", value)
          : size >= 10 ? fmt::format("{:.1f}", value)
                       : fmt::format("{:.3f}", value);

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "engine/check.h"
+#include "experiment/job_identity.h"
 #include "experiment/run_result.h"
 #include "frontend/ptx/machine.h"
 #include "frontend/ptx/parser.h"
@@ -29,13 +29,6 @@ struct Tenant {
   std::unique_ptr<ptx::Machine> machine;
   std::vector<u32> sms;
 };
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
 
 /// Contiguous shares, in the order of the tenants.
 std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
@@ -67,7 +60,7 @@ ProgramInstance program_of(const std::string& text, const RunConfig& run) {
 }
 
 std::vector<Tenant> make_tenants(const GpuConfig& config) {
-  const std::vector<std::string> names = words_of(config.run.tenants);
+  const std::vector<std::string> names = split_words(config.run.tenants);
   if (names.empty()) input_error("run.tenants: nobody runs; name a workload (--tenant gups)");
   if (names.size() > kMaxTenants) input_error("run.tenants: {} tenants are more than {}", names.size(), kMaxTenants);
   const auto shares = share_sms(config, static_cast<u32>(names.size()));

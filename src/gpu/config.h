@@ -30,7 +30,7 @@ struct RunConfig {
   void describe(Fields& v) {
     v("tenants", tenants, "workloads, separated by spaces, each NAME or NAME:key=value,...");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
-    v("until", until, "when the run ends: completed, cycles:N or instructions:N");
+    v("until", until, "when the run ends: completed, cycles:N or instructions:N (of threads)");
     v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
     v("seed", seed, in(0, Range::kHighest), "where all randomness comes from");
     v("warmup", warmup, in(0, Range::kHighest), "cycles that statistics leave out");
@@ -49,10 +49,12 @@ struct TenancyConfig {
   u32 launch_gap = 1000;
   std::string reference_design;
   u32 reference_sms = 0;
+  bool flush_on_relaunch = false;
   void describe(Fields& v) {
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
     v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
+    v("flush_on_relaunch", flush_on_relaunch, "a tenant that starts again finds its TLBs and walk caches empty");
   }
 };
 

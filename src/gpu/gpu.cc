@@ -162,8 +162,17 @@ void Gpu::handle_finished_launches(const Limits& limits) {
     if (state.ended) continue;
     const u64 runs = state.done.completed_runs;
     launch_next(tenant);
-    if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) start_run(tenant);
+    if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) {
+      if (config_.tenancy.flush_on_relaunch) flush_translations(tenant);
+      start_run(tenant);
+    }
   }
+}
+
+void Gpu::flush_translations(TenantId tenant) {
+  for (const auto& sm : sms_) sm->load_store().translator().flush_tenant(tenant);
+  for (const auto& tlb : tlbs_) tlb->flush_tenant(tenant);
+  for (const auto& mmu : mmus_) mmu->flush_tenant(tenant);
 }
 
 void Gpu::forget_host_writes(TenantId tenant) {

@@ -120,6 +120,7 @@ class Gpu {
   void end_run(TenantId tenant);
   void handle_faults();
   void handle_finished_launches(const Limits& limits);
+  void flush_translations(TenantId tenant);
   void forget_host_writes(TenantId tenant);
   bool all_completed() const;
   bool reached(const Limits& limits, End& end) const;

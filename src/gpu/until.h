@@ -9,7 +9,7 @@
 
 namespace terrace {
 
-/// When every tenant has completed once, or after so many cycles or warp instructions.
+/// When every tenant has completed once, or after so many cycles or thread instructions.
 struct Until {
   enum class Kind : u8 { kCompleted, kCycles, kInstructions };
   Kind kind = Kind::kCompleted;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <iosfwd>
 #include <vector>
 
@@ -37,22 +36,14 @@ struct LineAccess {
   bool past_l1 = false;
 };
 
-struct L1TlbStats {
-  PerTenant<Counter> lookups, hits, misses, merges, answers, waiting_instructions, miss_cycles;
-  Counter evictions, refused_cycles;
+/// A page is looked up once for each memory instruction that touches it.
+struct L1TlbStats : TlbStats {
+  PerTenant<Counter> answers, waiting_instructions;
   void describe(StatFields& v) {
-    v("lookups", lookups, "pages", "pages looked up, once for each page of a memory instruction");
-    v("hits", hits, "pages", "pages that were there");
-    v("misses", misses, "pages", "pages that the shared TLB was asked for");
-    v("merges", merges, "pages", "pages that were under way already");
+    TlbStats::describe(v);
     v("answers", answers, "pages", "translations that arrived");
     v("waiting_instructions", waiting_instructions, "instructions", "that a translation let go, summed");
-    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
-    v("evictions", evictions, "pages", "translations that made room for another");
-    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
-    v.ratio("mean_miss_cycles", sum(miss_cycles), sum(answers), "cycles from a miss to its answer");
     v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
-    v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));
     v.identity("every miss is answered", sum(misses), sum(answers));
     v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));
   }
@@ -71,7 +62,6 @@ class Translator {
     std::vector<Port> ports;  // one, or one for each tenant
   };
   enum class Outcome : u8 { kKnown, kSetAside, kRefused };
-  using OnWalk = std::function<void(u32 record, const WalkReport&)>;
 
   Translator(const L1TlbConfig& config, u32 line_shift, SmId sm, Wiring wiring);
 
@@ -96,9 +86,7 @@ class Translator {
   bool touched_new_pages() const { return !new_pages_.empty(); }
   /// Gives frames to pages that were touched for the first time; when the cycle ends.
   void commit_new_pages();
-  void flush() { tlb_.flush(); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
-  void flush_page(u64 key) { tlb_.flush_page(key); }
   u32 hit_cycles() const { return config_.hit_cycles; }
   void explain(std::ostream& out) const;
 

@@ -47,7 +47,6 @@ class BlockDispatcher final : public Unit {
   void cancel(TenantId tenant);
   /// Tenants whose launch has ended since the last call.
   std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
-  bool busy(TenantId tenant) const { return tenants_[index(tenant)].active; }
 
   DispatchStats stats;
 

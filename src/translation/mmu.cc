@@ -106,7 +106,7 @@ bool Mmu::place(Lane& lane, u32 source, Cycle now) {
                   .page = request.page,
                   .order = next_order_,
                   .arrived = now,
-                  .inst = request.inst & ((u32{1} << kInstBits) - 1),
+                  .inst = instruction_name(request.inst),
                   .source = source,
                   .tenant = request.tenant};
   const u32 waiting = scheduler_->waiting();
@@ -139,7 +139,7 @@ void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
   ++busy_;
   stats.concurrent.add(busy_);
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
-  walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now, .node = {}, .level = 0, .reads = 0};
+  walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
   resume_at(walker, now + walk.selection_cycles + walk_cache_.cycles());
 }
 
@@ -203,7 +203,8 @@ void Mmu::queue_read(u32 walker) {
   ++its.reads;
   ++stats.reads[its.walk.tenant];
   const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
-  unsent_[wiring_.memory->lane_of({entry.raw & ~u64{line_mask_}})].push(walker);
+  its.line = {entry.raw & ~u64{line_mask_}};
+  unsent_[wiring_.memory->lane_of(its.line)].push(walker);
 }
 
 void Mmu::send_reads(Cycle now) {
@@ -211,8 +212,7 @@ void Mmu::send_reads(Cycle now) {
     while (!lane.empty()) {
       const u32 walker = lane.front();
       const Walker& its = walkers_[walker];
-      const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
-      if (!wiring_.memory->send({.line = {entry.raw & ~u64{line_mask_}},
+      if (!wiring_.memory->send({.line = its.line,
                                  .walker = walker,
                                  .inst = its.walk.inst,
                                  .tenant = its.walk.tenant,
@@ -272,23 +272,10 @@ Cycle Mmu::next_wakeup(Cycle now) const {
   return next;
 }
 
-void Mmu::flush() {
-  tlb1_.flush();
-  tlb2_.flush();
-  walk_cache_.flush();
-}
-
 void Mmu::flush_tenant(TenantId tenant) {
   tlb1_.flush_tenant(tenant);
   tlb2_.flush_tenant(tenant);
   walk_cache_.flush_tenant(tenant);
-}
-
-void Mmu::flush_page(u64 key) {
-  tlb1_.flush_page(key);
-  tlb2_.flush_page(key);
-  // A walk cache entry may cover the page at any level: those of its tenant go.
-  walk_cache_.flush_tenant(tenant_of_key(key));
 }
 
 void Mmu::explain(std::ostream& out) const {

@@ -69,12 +69,7 @@ class Mmu final : public Unit {
   void explain(std::ostream& out) const override;
 
   /// Between cycles only.
-  void flush();
   void flush_tenant(TenantId tenant);
-  void flush_page(u64 key);
-
-  /// Who shares the walkers from now on.
-  void divide_among(const std::vector<TenantId>& tenants) { scheduler_->divide_among(tenants); }
 
   MmuStats stats;
   WalkSchedulerStats& scheduler_stats() const { return scheduler_->stats; }
@@ -101,7 +96,8 @@ class Mmu final : public Unit {
     Walk walk;
     u64 sequence = 0;
     Cycle started = 0;
-    PhysAddr node;  // of the level to be read
+    PhysAddr node{};  // of the level to be read
+    PhysAddr line{};  // of the entry to be read
     u32 level = 0;
     u32 reads = 0;
   };

@@ -18,24 +18,16 @@
 
 namespace terrace {
 
-struct SharedTlbStats {
-  PerTenant<Counter> lookups, hits, misses, merges, replies, fills, miss_cycles;
-  Counter evictions, wavefronts, wavefront_epochs;
+struct SharedTlbStats : TlbStats {
+  PerTenant<Counter> replies, fills;
+  Counter wavefronts, wavefront_epochs;
   void describe(StatFields& v) {
-    v("lookups", lookups, "pages", "pages looked up");
-    v("hits", hits, "pages", "pages that were there");
-    v("misses", misses, "pages", "pages that the MMU was asked for");
-    v("merges", merges, "pages", "pages that somebody had asked for already");
+    TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "translations that came from the MMU");
-    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
-    v("evictions", evictions, "pages", "translations that made room for another");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
-    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
-    v.ratio("mean_miss_cycles", sum(miss_cycles), sum(fills), "cycles from a miss to its answer");
     v.ratio("wavefronts_per_epoch", sum(wavefronts), sum(wavefront_epochs), "distinct warps per 1,024 look-ups");
-    v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));
     v.identity("every look-up is answered", sum(lookups), sum(replies));
     v.identity("every miss is filled", sum(misses), sum(fills));
   }
@@ -63,10 +55,7 @@ class SharedTlb final : public Unit {
   void explain(std::ostream& out) const override;
 
   /// Between cycles only.
-  void flush() { tlb_.flush(); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
-  void flush_page(u64 key) { tlb_.flush_page(key); }
-  const Tlb& tlb() const { return tlb_; }
 
   SharedTlbStats stats;
 

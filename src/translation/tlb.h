@@ -7,10 +7,28 @@
 
 #include "engine/tag_array.h"
 #include "engine/types.h"
+#include "stats/stat_fields.h"
 #include "translation/config.h"
 #include "wire/translate.h"
 
 namespace terrace {
+
+/// What a TLB that merges misses counts of its look-ups; whoever has one adds what is its own.
+struct TlbStats {
+  PerTenant<Counter> lookups, hits, misses, merges, miss_cycles;
+  Counter evictions;
+  void describe(StatFields& v) {
+    v("lookups", lookups, "pages", "pages looked up");
+    v("hits", hits, "pages", "pages that were there");
+    v("misses", misses, "pages", "pages that the next level was asked for");
+    v("merges", merges, "pages", "pages that somebody had asked for already");
+    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
+    v("evictions", evictions, "pages", "translations that made room for another");
+    v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
+    v.ratio("mean_miss_cycles", sum(miss_cycles), sum(misses), "cycles from a miss to its answer");
+    v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));
+  }
+};
 
 class Tlb {
  public:

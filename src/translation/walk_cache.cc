@@ -80,10 +80,6 @@ u32 WalkCache::score(const Walk& walk) {
   return shape_.leaf_level() - (each_level() ? hits : deepest);
 }
 
-void WalkCache::flush() {
-  for (TagArray<Meta>& tags : caches_) tags.clear();
-}
-
 void WalkCache::flush_tenant(TenantId tenant) {
   for (TagArray<Meta>& tags : caches_) {
     for (u32 entry = 0; entry < tags.entries(); ++entry) {

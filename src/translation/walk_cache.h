@@ -37,7 +37,6 @@ class WalkCache final : public WalkCacheView {
     return config_.kind != WalkCacheConfig::Kind::kNone && config_.skip == WalkCacheConfig::Skip::kEachLevel;
   }
   u32 cycles() const { return config_.kind == WalkCacheConfig::Kind::kNone ? 0 : config_.cycles; }
-  void flush();
   void flush_tenant(TenantId tenant);
 
  private:

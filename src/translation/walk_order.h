@@ -29,6 +29,9 @@ struct Walk {
 };
 /// The width of an instruction's name in a walk (SIMT-aware, §4).
 inline constexpr u32 kInstBits = 20;
+constexpr u32 instruction_name(u32 dynamic_id) {
+  return dynamic_id & ((u32{1} << kInstBits) - 1);
+}
 
 /// What a policy may ask the walk caches.
 class WalkCacheView {
@@ -53,6 +56,9 @@ class WalkOrder {
   virtual Walk pop(Cycle now) = 0;
   virtual u32 size() const = 0;
   virtual void started(const Walk& /*walk*/) {}
+  /// No walk waits while more than so many younger ones of its queue are given out.
+  static constexpr u64 kUnbounded = ~u64{0};
+  virtual u64 most_passed() const = 0;
 };
 
 }  // namespace terrace

@@ -76,6 +76,8 @@ class WalkScheduler {
   virtual i32 place(const Walk& walk, const WalkerSet& idle, Cycle now) = 0;
   virtual std::optional<Walk> next(u32 walker, Cycle now) = 0;
   virtual u32 waiting() const = 0;
+  /// Whether this walker ever serves this tenant's walks.
+  virtual bool may_serve(u32 /*walker*/, TenantId /*tenant*/) const { return true; }
   /// Who shares the walkers from now on. Between cycles only; what waits stays where it is.
   virtual void divide_among(const std::vector<TenantId>& /*tenants*/) {}
 

@@ -29,8 +29,7 @@ struct alignas(64) Access {
   u32 inst = 0;          // dynamic instruction: 20 bits are compared by the page-walk scheduler
   u32 owner = 0;         // what the birthplace needs to find its own record again
   u32 atomic = 0;        // AtomicRef of an atomic
-  u32 walker = 0;
-  u64 lanes = 0;  // the lanes of an atomic that touch this line
+  u64 lanes = 0;         // the lanes of an atomic that touch this line
 };
 static_assert(sizeof(Access) == 64);
 

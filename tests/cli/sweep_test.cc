@@ -47,6 +47,13 @@ class SweepCommand : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return run_terrace(words, folder());
   }
+  /// What `terrace report` says after a sweep of s.toml into a.db; it writes into r.
+  std::string reported() {
+    EXPECT_EQ(sweep("a.db").exit_code, 0);
+    const Outcome report = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
+    EXPECT_EQ(report.exit_code, 0) << report.err;
+    return report.out;
+  }
   Child start(const std::string& store) {
     return Child(terrace_program(), {"sweep", "s.toml", "--store", store, "--jobs", "2", "--quiet"}, folder());
   }
@@ -287,9 +294,7 @@ y = 'total_ipc'
 x = "sms"
 panel = "mix"
 )");
-  ASSERT_EQ(sweep("a.db").exit_code, 0);
-  const Outcome report = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
-  EXPECT_EQ(report.exit_code, 0) << report.err;
+  reported();
   const auto file = [&](const std::string& name) { return read_file((scratch_.path() / "r" / name).string()); };
   EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,gain,1,,"));
   EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,many,,\"has 6 values, and a claim is one number; take a mean\","));
@@ -320,18 +325,13 @@ name = "curve"
 y = 'total_ipc'
 x = "sms"
 )");
-  ASSERT_EQ(sweep("a.db").exit_code, 0);
-  const Outcome report = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
-  EXPECT_EQ(report.exit_code, 0) << report.err;
   // The second column has no label that tells its row.
-  EXPECT_THAT(report.out, HasSubstr("By SMs: table t, column half: its values have no label \"sms\"")) << report.out;
+  EXPECT_THAT(reported(), HasSubstr("By SMs: table t, column half: its values have no label \"sms\""));
   std::string fixed = read_file((scratch_.path() / "s.toml").string());
   const std::string bad = R"("half = total_ipc[sms=2] / total_ipc[sms=2] / 2", )";
   fixed.erase(fixed.find(bad), bad.size());
   scratch_.write("s.toml", fixed);
-  ASSERT_EQ(sweep("a.db").exit_code, 0);
-  const Outcome again = run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
-  EXPECT_THAT(again.out, HasSubstr("By SMs\n\nsms  twice  two\n1        2    2\n2        2    2\n")) << again.out;
+  EXPECT_THAT(reported(), HasSubstr("By SMs\n\nsms  twice  two\n1        2    2\n2        2    2\n"));
   const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
   EXPECT_THAT(page, HasSubstr("<tr><td>2</td><td>2</td><td>2</td></tr>"));
   EXPECT_THAT(page, HasSubstr("<svg "));

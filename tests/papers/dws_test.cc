@@ -157,15 +157,19 @@ u32 first_extra_steal(const std::string& design, u32 a_arrivals, u32 own_waiting
   return 0;
 }
 
-/// Whether a walker with so many walks in its own queue of twelve takes one of the other tenant, which has twelve.
-bool steals(const std::string& design, u32 own) {
-  Bench bench(design, 2, 2, 24);  // one walker and one queue each
+/// One walker and one queue of twelve each, after an even epoch: so many walks of A wait, and twelve of B.
+void crowd(Bench& bench, u32 own) {
   epoch_of(bench, 100);
   bench.arrive(kA);
   bench.arrive(kB);
   for (u32 i = 0; i < own; ++i) bench.arrive(kA);
   for (u32 i = 0; i < 12; ++i) bench.arrive(kB);
   bench.finish(0);
+}
+/// Whether the walker of A then takes one of B.
+bool steals(const std::string& design, u32 own) {
+  Bench bench(design, 2, 2, 24);
+  crowd(bench, own);
   return bench.serving[0].tenant == kB;
 }
 
@@ -283,13 +287,7 @@ TEST(Claim, dws_table7_variants) {
 
 TEST(Claim, dws_mech_no_consecutive_steal) {
   Bench bench("dws_pp", 2, 2, 24);
-  epoch_of(bench, 100);
-  bench.arrive(kA);
-  bench.arrive(kB);
-  bench.arrive(kA);
-  bench.arrive(kA);
-  for (u32 i = 0; i < 12; ++i) bench.arrive(kB);
-  bench.finish(0);
+  crowd(bench, 2);
   EXPECT_EQ(bench.serving[0].tenant, kB) << "a first extra steal";
   bench.finish(0);
   EXPECT_EQ(bench.serving[0].tenant, kA) << "not two in a row";

@@ -76,5 +76,19 @@ TEST(Tenants, WarmUpIsLeftOutOfStatisticsAndChangesNothingElse) {
   EXPECT_GT(issued(warmed), 0u);
 }
 
+u64 walks_of(const RunResult& result, u32 tenant) {
+  return std::get<u64>(result.json.find("tenants")->items()[tenant].find("translation")->find("walks")->value);
+}
+
+TEST(Tenants, ARelaunchedTenantFindsItsTranslationsUnlessTheyAreFlushed) {
+  // MM at mini runs several times while GUPS runs once.
+  RunRequest request = request_of("gups:updates=64 mm");
+  const RunResult kept = simulate(request);
+  request.config.tenancy.flush_on_relaunch = true;
+  const RunResult flushed = simulate(request);
+  EXPECT_GT(std::get<u64>(kept.json.find("tenants")->items()[1].find("completed_runs")->value), 1u);
+  EXPECT_GT(walks_of(flushed, 1), walks_of(kept, 1));
+}
+
 }  // namespace
 }  // namespace terrace

@@ -91,6 +91,12 @@ TEST(TranslationTiming, AWalkCostsItsLevelsTimesTheMemoryLatency) {
   EXPECT_EQ(cost_of_round(walking_gpu(), 9), kQueue + kL1Tlb + kL2Tlb + kTransit + 4 * kL2Read + kL1);
 }
 
+TEST(TranslationTiming, AWalkThatStartsAtOnceIsNotChosen) {
+  GpuConfig config = walking_gpu();
+  config.mmu.walk_order.use = "simt_aware";
+  EXPECT_EQ(cost_of_round(config, 9), cost_of_round(walking_gpu(), 9));
+}
+
 TEST(TranslationTiming, LargePagesHaveAShorterWalk) {
   GpuConfig config = walking_gpu();
   config.pages.bytes = 2 << 20;

@@ -18,6 +18,7 @@ class FcfsWalkOrder final : public WalkOrder {
   void push(Walk walk, Cycle) override { waiting_.push(walk); }
   Walk pop(Cycle) override { return waiting_.pop(); }
   u32 size() const override { return waiting_.size(); }
+  u64 most_passed() const override { return 0; }
 
  private:
   Ring<Walk> waiting_;

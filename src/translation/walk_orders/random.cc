@@ -32,6 +32,7 @@ class RandomWalkOrder final : public WalkOrder {
     return walk;
   }
   u32 size() const override { return static_cast<u32>(waiting_.size()); }
+  u64 most_passed() const override { return kUnbounded; }
 
  private:
   Rng rng_;

@@ -74,6 +74,7 @@ class SimtAwareWalkOrder final : public WalkOrder {
     return walk;
   }
   u32 size() const override { return size_; }
+  u64 most_passed() const override { return params_.ageing_threshold; }
   void started(const Walk& walk) override {
     ++started_;
     latest_inst_ = walk.inst;

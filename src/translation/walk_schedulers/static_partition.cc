@@ -33,6 +33,7 @@ class StaticPartitionWalkScheduler final : public WalkScheduler {
     return queues_.pop(queue, now);
   }
   u32 waiting() const override { return queues_.waiting(); }
+  bool may_serve(u32 walker, TenantId tenant) const override { return queues_.owner(walker) == tenant; }
   void divide_among(const std::vector<TenantId>& tenants) override { queues_.divide_among(tenants); }
 
  private:
