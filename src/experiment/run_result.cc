@@ -150,8 +150,8 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                 note_on(tenant, progress, rate.capped, check_asked)));
     tenant_trees.push_back(std::move(tree));
   }
-  // Identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
-  if (gpu.quiet()) gpu.stats().check_identities();
+  // Most identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
+  gpu.stats().check_identities(!gpu.quiet());
   const std::string digest = gpu.stats().digest();
   const double cycles = static_cast<double>(gpu.now()), instructions = static_cast<double>(warp_instructions);
   result.json = {{"schema", "terrace.run/1"},

@@ -50,11 +50,13 @@ struct TenancyConfig {
   std::string reference_design;
   u32 reference_sms = 0;
   bool flush_on_relaunch = false;
+  bool blame = true;
   void describe(Fields& v) {
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
     v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
     v("flush_on_relaunch", flush_on_relaunch, "a tenant that starts again finds its TLBs and walk caches empty");
+    v("blame", blame, "count which tenant's requests wait for which tenant, when there are several tenants");
   }
 };
 

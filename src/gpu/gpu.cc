@@ -25,10 +25,20 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_sms(sms_of_tenant);
   build_memory();
   connect_translation();
+  if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
   describe_stats();
 }
 
+void Gpu::enable_blame() {
+  const u32 tenants = static_cast<u32>(tenants_.size());
+  for (const auto& tlb : tlbs_) tlb->enable_blame(tenants);
+  for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
+}
+
 void Gpu::describe_stats() {
+  const auto add_blame = [&](std::string unit, Blame& blame) {
+    if (blame.on()) stats_.add(unit + ".blame", blame);
+  };
   stats_.add("gpu.dispatcher", dispatcher_->stats);
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
@@ -37,10 +47,14 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
   }
-  for (u32 i = 0; i < tlbs_.size(); ++i) stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
+  for (u32 i = 0; i < tlbs_.size(); ++i) {
+    stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
+    add_blame(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->blame);
+  }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
+    add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
@@ -256,6 +270,8 @@ TranslationSummary Gpu::translation(TenantId tenant) const {
 
 void Gpu::settle() {
   for (const auto& sm : sms_) sm->settle(now());
+  for (const auto& tlb : tlbs_) tlb->settle(now());
+  for (const auto& mmu : mmus_) mmu->settle(now());
   if (now() == 0) return;
   for (const auto& channel : channels_) channel->settle(now() - 1);
 }
