@@ -26,9 +26,68 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries) {}
+      dirty_(config.miss_entries + config.write_back_entries),
+      on_link_(wiring.to_dram.capacity()) {}
+
+void L2Slice::enable_blame(u32 tenants) {
+  blame.enable(tenants,
+               {{"replies", "replies wait to be sent, whoever's left last holds the port"},
+                {"fills", "lines from memory wait to be taken, replies that the last one released hold the slice"}},
+               2);
+  wiring_.requests.enable_blame(
+      wiring_.port, tenants,
+      {{"miss_entries", "requests wait for an entry of the miss table, lines on their way from memory hold them"},
+       {"reply_entries", "requests wait for a place for their reply, replies not yet sent hold them"},
+       {"write_backs", "requests wait for a place for a dirty line, dirty lines not yet sent hold them"},
+       {"memory_link", "requests wait for the link to memory, requests on it hold it"}});
+  for (Holders& each : held_) each = blame.holders();
+  merging_ = last_reply_ = last_fill_ = blame.holders(1);
+  blame.waits_for(kReplies, kReplies, last_reply_);
+  blame.waits_for(kFills, kFills, last_fill_);
+}
+
+void L2Slice::settle(Cycle now) {
+  blame.settle(now, [&](const Blame::Waiting& waits) {
+    for (const Ring<Reply>* replies : {&filled_, &hits_}) {
+      for (u32 i = 0; i < replies->size() && (*replies)[i].at <= now; ++i)
+        waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
+    }
+    wiring_.from_dram.visit_arrived(now - 1,
+                                    [&](const DramReply& reply, Cycle arrived) { waits(tenant_of(reply), arrived); });
+  });
+}
+
+/// Lines that arrive from memory begin to wait; they may be taken in the same cycle.
+void L2Slice::note_fills(Cycle now) {
+  wiring_.from_dram.visit_arrived(now, [&](const DramReply& reply, Cycle arrived) {
+    if (arrived == now) blame.arrive(kFills, tenant_of(reply));
+  });
+}
+
+/// Those at the crossbar's port wait for what the one in front lacks.
+bool L2Slice::refuse(Lack lack, const Holders& holders) {
+  wiring_.requests.refused(wiring_.port, lack, holders);
+  return false;
+}
+
+/// An entry of the line that holds no more is held by the line's own tenant.
+bool L2Slice::refuse_miss(u64 line, TenantId tenant) {
+  if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry);
+  merging_.only(tenant);
+  return refuse(kMissEntry, merging_);
+}
+
+void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
+  wiring_.to_dram.push(now, request);
+  if (!blame.on()) return;
+  if (on_link_.full()) held_[kMemoryLink].remove(on_link_.pop());
+  on_link_.push(request.tenant);
+  held_[kMemoryLink].add(request.tenant);
+}
 
 Cycle L2Slice::tick(Cycle now) {
+  blame.advance(now);
+  if (blame.on()) note_fills(now);
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
   send_reply(now);
@@ -40,6 +99,12 @@ Cycle L2Slice::tick(Cycle now) {
 void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = wiring_.from_dram.front(now);
   if (!reply || !filled_.empty()) return;
+  if (blame.on()) {
+    const TenantId holder = tenant_of(*reply);
+    blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
+    held_[kMissEntry].remove(holder);
+    last_fill_.only(holder);
+  }
   const u64 line = line_of(wiring_.from_dram.pop(now).line);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", line * line_bytes_);
@@ -48,6 +113,7 @@ void L2Slice::accept_fill(Cycle now) {
   misses_.release(line, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     tenant = access.tenant;
+    blame.arrive_at(kReplies, tenant, now + 1);
     dirty |= access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
     if (access.kind == AccessKind::kAtomic) perform(access);
     filled_.push({waiter, now + 1});
@@ -58,7 +124,10 @@ void L2Slice::accept_fill(Cycle now) {
 void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
   const u32 victim = tags_.victim(line);
   const Meta& old = tags_.meta(victim);
-  if (tags_.valid(victim) && old.dirty) dirty_.push({tags_.key(victim), old.tenant});
+  if (tags_.valid(victim) && old.dirty) {
+    dirty_.push({tags_.key(victim), old.tenant});
+    if (blame.on()) held_[kWriteBackEntry].add(old.tenant);
+  }
   tags_.fill(victim, line) = {tenant, dirty};
 }
 
@@ -71,9 +140,19 @@ void L2Slice::send_reply(Cycle now) {
   const Access& access = accesses_[ref];
   const u32 output = index(access.sm);
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
-  if (reply_refused_) return;
+  if (reply_refused_) {
+    // The port is free, but the SM's lane is full: of its own packets.
+    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant);
+    return;
+  }
+  if (blame.on()) {
+    blame.leave(kReplies, access.tenant, queue.front().at, now);
+    last_reply_.only(access.tenant);
+    if (!from_fill) held_[kReplyEntry].remove(access.tenant);
+  }
   const bool carries_line = access.kind == AccessKind::kLoad;
-  wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes));
+  wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
+                       access.tenant);
   ++stats.replies[access.tenant];
   event(now, "replies to SM {}", output);
   queue.pop();
@@ -83,7 +162,8 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
-  wiring_.to_dram.push(now, {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true});
+  if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant);
+  send_to_dram({.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true}, now);
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.line * line_bytes_);
 }
@@ -103,23 +183,26 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const i32 entry = tags_.find(line);
   const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (entry >= 0) {
-    if (hits_.full()) return false;
+    if (hits_.full()) return refuse(kReplyEntry);
     tags_.touch(static_cast<u32>(entry));
     tags_.meta(static_cast<u32>(entry)).dirty |= writes;
     if (access.kind == AccessKind::kAtomic) perform(access);
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
-    if (hits_.full() || too_many_dirty()) return false;
+    if (hits_.full()) return refuse(kReplyEntry);
+    if (too_many_dirty()) return refuse(kWriteBackEntry);
     allocate(line, access.tenant, true);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
-    if (outlook == Join::kFull) return false;
+    if (outlook == Join::kFull) return refuse_miss(line, access.tenant);
     if (outlook == Join::kFirst) {
-      if (too_many_dirty() || !wiring_.to_dram.can_push(now)) return false;
-      wiring_.to_dram.push(
-          now, {.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level});
+      if (too_many_dirty()) return refuse(kWriteBackEntry);
+      if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink);
+      send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
+                   now);
+      if (blame.on()) held_[kMissEntry].add(access.tenant);
       ++stats.fetches;
     }
     misses_.join(line, ref);
@@ -130,6 +213,10 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     return true;
   }
   hits_.push({ref, now + config_.hit_cycles});
+  if (blame.on()) {
+    held_[kReplyEntry].add(access.tenant);
+    blame.arrive_at(kReplies, access.tenant, now + config_.hit_cycles);
+  }
   count(access, entry >= 0);
   return true;
 }

@@ -33,6 +33,8 @@ void Gpu::enable_blame() {
   const u32 tenants = static_cast<u32>(tenants_.size());
   for (const auto& tlb : tlbs_) tlb->enable_blame(tenants);
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
+  for (const auto& slice : slices_) slice->enable_blame(tenants);
+  for (u32 i = 0; i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
 }
 
 void Gpu::describe_stats() {
@@ -46,6 +48,7 @@ void Gpu::describe_stats() {
     if (!tlbs_.empty()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
+    add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->blame(i));
   }
   for (u32 i = 0; i < tlbs_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
@@ -55,10 +58,14 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
+    if (config_.mmu.walks_via == MmuConfig::Via::kL2)
+      add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
+    add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
+    add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
   }
   for (u32 i = 0; i < channels_.size(); ++i) stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
 }
@@ -272,6 +279,9 @@ void Gpu::settle() {
   for (const auto& sm : sms_) sm->settle(now());
   for (const auto& tlb : tlbs_) tlb->settle(now());
   for (const auto& mmu : mmus_) mmu->settle(now());
+  for (const auto& slice : slices_) slice->settle(now());
+  requests_->settle(now());
+  replies_->settle(now());
   if (now() == 0) return;
   for (const auto& channel : channels_) channel->settle(now() - 1);
 }

@@ -237,7 +237,7 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, C
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
-  wiring_.requests.send(port_, slice, now, ref, noc_.flits(data));
+  wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
   return true;
 }
 

@@ -17,7 +17,7 @@ bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
   access.bytes = 8;  // one entry comes back
   access.inst = read.inst;
   access.owner = read.walker;
-  requests_.send(port_, slice, now, ref, noc_.flits(0));
+  requests_.send(port_, slice, now, ref, noc_.flits(0), read.tenant);
   return true;
 }
 
