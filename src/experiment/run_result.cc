@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "config/field_list.h"
+#include "experiment/blame_table.h"
 #include "text/table.h"
 #include "version.h"
 
@@ -174,6 +175,13 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                     "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
                                     gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
                                     cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+  if (const BlameSummary blame(gpu.stats()); !blame.empty()) {
+    result.json["blame"] = blame.json();
+    std::vector<std::string> names;
+    for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
+    result.text += "\nWho waits for whom: cycles that requests waited, and which share of them for what whom held\n" +
+                   blame.table(names).plain();
+  }
   return result;
 }
 

@@ -34,6 +34,7 @@ void Gpu::enable_blame() {
   for (const auto& tlb : tlbs_) tlb->enable_blame(tenants);
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
   for (const auto& slice : slices_) slice->enable_blame(tenants);
+  for (const auto& channel : channels_) channel->enable_blame(tenants);
   for (u32 i = 0; i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
 }
 
@@ -67,7 +68,10 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
     add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
   }
-  for (u32 i = 0; i < channels_.size(); ++i) stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
+  for (u32 i = 0; i < channels_.size(); ++i) {
+    stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
+    add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
+  }
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
@@ -283,7 +287,10 @@ void Gpu::settle() {
   requests_->settle(now());
   replies_->settle(now());
   if (now() == 0) return;
-  for (const auto& channel : channels_) channel->settle(now() - 1);
+  for (const auto& channel : channels_) {
+    channel->settle(now() - 1);
+    channel->settle_blame(now());
+  }
 }
 
 bool Gpu::quiet() const {

@@ -95,7 +95,7 @@ void Blame::settle(Cycle now, const std::function<void(const Waiting&)>& visit) 
     settled_[index(tenant)] += now - since;
     waited_[tenant] += now - since;
   });
-  SIM_CHECK(present_ == really, "{} requests are said to wait, and {} do", present_, really);
+  SIM_CHECK(present_ + elsewhere_ == really, "{} requests are said to wait, and {} do", present_ + elsewhere_, really);
 }
 
 void Blame::describe(StatFields& v) {
@@ -106,7 +106,7 @@ void Blame::describe(StatFields& v) {
     rows.add(matrices_[i]);
   }
   v.always("every cycle of waiting is charged once", rows, sum(waited_));
-  v.identity("nobody waits any more", sum(present_), sum(u64{0}));
+  v.identity("nobody waits any more", sum(present_ + elsewhere_), sum(u64{0}));
 }
 
 }  // namespace terrace

@@ -109,6 +109,17 @@ class Blame {
 
   void describe(StatFields& v);
 
+ protected:
+  // For a unit that keeps books of its own besides rooms.
+  u32 tenants() const { return tenants_; }
+  Cycle now() const { return last_; }  // of the tick that is under way
+  void charge_cell(u32 cause, u32 tenant, u32 holder, u64 cycles) { matrices_[cause].row(tenant)[holder] += cycles; }
+  void enter_elsewhere() { ++elsewhere_; }
+  void leave_elsewhere(TenantId tenant, Cycle since, Cycle now) {
+    --elsewhere_;
+    waited_[tenant] += now - since;
+  }
+
  private:
   struct Waiters {
     u32 cause = 0;
@@ -137,7 +148,7 @@ class Blame {
   std::vector<Due> due_;     // in rising order of cycles
   std::vector<u64> cycles_;  // by holder: room to count in
   Cycle last_ = 0;
-  u64 present_ = 0;
+  u64 present_ = 0, elsewhere_ = 0;  // that wait in rooms, and elsewhere
   PerTenant<Counter> waited_;
   std::vector<u64> settled_;  // by tenant: what waited_ contains of those that waited at the last settle
 };
