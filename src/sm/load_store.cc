@@ -13,8 +13,10 @@ void InstructionWalkStats::describe(StatFields& v) {
   v("reads", reads, "lines", "reads of page-table entries of those");
   v("several", several, "instructions", "that asked for at least two walks");
   v("interleaved", interleaved, "instructions", "of those: another instruction's walk started between two of theirs");
-  v("first_latency", first_latency, "cycles", "latency of the walk that ended first, of those with two, summed");
-  v("last_latency", last_latency, "cycles", "latency of the walk that ended last, of those with two, summed");
+  v("first_latency", first_latency, "cycles",
+    "from the request to the end of the walk that ended first, of those with two, summed");
+  v("last_latency", last_latency, "cycles",
+    "from the request to the end of the walk that ended last, of those with two, summed");
   v("gap", gap, "cycles", "from the end of the first to the end of the last, of those with two, summed");
   for (u32 i = 0; i < kBuckets; ++i) {
     const u32 low = i * kBucketReads + 1;
@@ -98,26 +100,27 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
 }
 
 void LoadStoreUnit::accept_translations(Cycle now) {
-  translator_.accept(now, [this](u32 record, const WalkReport& walk) { note_walk(RecordRef{record}, walk); });
+  translator_.accept(
+      now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
 }
 
-void LoadStoreUnit::note_walk(RecordRef ref, const WalkReport& walk) {
+void LoadStoreUnit::note_walk(RecordRef ref, const WalkReport& walk, Cycle latency) {
   Record& record = records_[ref];
   if (record.walks++ == 0) {
     record.first_started = record.last_started = walk.sequence;
     record.first_finished = record.last_finished = walk.finished;
-    record.first_latency = record.last_latency = walk.latency;
+    record.first_latency = record.last_latency = latency;
   }
   record.reads += walk.accesses;
   record.first_started = std::min(record.first_started, walk.sequence);
   record.last_started = std::max(record.last_started, walk.sequence);
   if (walk.finished < record.first_finished) {
     record.first_finished = walk.finished;
-    record.first_latency = walk.latency;
+    record.first_latency = latency;
   }
   if (walk.finished > record.last_finished) {
     record.last_finished = walk.finished;
-    record.last_latency = walk.latency;
+    record.last_latency = latency;
   }
 }
 

@@ -117,7 +117,7 @@ class LoadStoreUnit {
   bool access_line(const LineAccess& access, PhysAddr pa, Cycle now);
   bool load_line(const LineAccess& access, PhysAddr pa, Cycle now);
   bool send(const LineAccess& access, PhysAddr pa, AccessKind kind, Cycle now);
-  void note_walk(RecordRef ref, const WalkReport& walk);
+  void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
 

@@ -72,7 +72,7 @@ class Translator {
   Outcome translate(const LineAccess& access, PhysAddr& pa, Cycle now);
 
   /// Takes the translations that have arrived; lines that waited become ready. `on_walk` hears of each walk that one of
-  /// this SM's instructions asked for.
+  /// this SM's instructions asked for, and how long after that it ended.
   template <class F>
   void accept(Cycle now, F&& on_walk);
 
@@ -161,7 +161,9 @@ void Translator::accept(Cycle now, F&& on_walk) {
       const TenantId tenant = tenant_of_key(answer.key);
       ++stats.answers[tenant];
       stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
-        if (waits_[ref].asked && answer.walk.accesses > 0) on_walk(waits_[ref].record, answer.walk);
+        if (waits_[ref].asked && answer.walk.accesses > 0) {
+          on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
+        }
         release(ref, answer, now);
       });
     }

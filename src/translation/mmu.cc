@@ -236,10 +236,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
   tlb1_.fill(walk.key, frame);
   tlb2_.fill(walk.key, frame);
-  results_[walk.source].push(
-      {walk.key,
-       frame,
-       {.sequence = its.sequence, .latency = now - walk.arrived, .finished = now, .accesses = its.reads}});
+  results_[walk.source].push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
   idle_.insert(walker);
   --busy_;
   // A place falls free, or a walker: whoever was refused may ask again.

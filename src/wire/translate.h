@@ -26,8 +26,7 @@ struct TranslationRequest {
 
 /// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.
 struct WalkReport {
-  u64 sequence = 0;   // among all walks of the walk system, in the order in which they started
-  Cycle latency = 0;  // from its arrival among the walks to its end
+  u64 sequence = 0;  // among all walks of the walk system, in the order in which they started
   Cycle finished = 0;
   u32 accesses = 0;  // reads of page-table entries; 0: no walk
 };
