@@ -17,6 +17,7 @@
 #include "gpu/gpu.h"
 #include "gpu/until.h"
 
+#include "tenancy/even_share.h"
 namespace terrace {
 namespace {
 
@@ -34,7 +35,7 @@ struct Tenant {
 std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   std::vector<u64> counts = config.run.sms;
   if (counts.empty()) {
-    for (u32 i = 0; i < tenants; ++i) counts.push_back(config.sm.count / tenants + (i < config.sm.count % tenants));
+    for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(config.sm.count, tenants, i).count);
   }
   if (counts.size() != tenants)
     input_error("run.sms: has {} numbers for {} tenants; give one for each", counts.size(), tenants);

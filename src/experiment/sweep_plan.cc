@@ -10,6 +10,7 @@
 #include "frontend/workload.h"
 #include "gpu/until.h"
 #include "text/suggest.h"
+#include "tenancy/even_share.h"
 
 namespace terrace {
 
@@ -44,9 +45,9 @@ struct Planner::Choice {
 namespace {
 
 /// As a run divides them that is not told otherwise.
-std::vector<u64> even_shares(u64 sms, u64 tenants) {
+std::vector<u64> even_shares(u32 sms, u64 tenants) {
   std::vector<u64> counts;
-  for (u64 i = 0; i < tenants; ++i) counts.push_back(sms / tenants + (i < sms % tenants));
+  for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(sms, static_cast<u32>(tenants), i).count);
   return counts;
 }
 

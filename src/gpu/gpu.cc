@@ -7,13 +7,28 @@
 
 namespace terrace {
 
+namespace {
+
+/// Into how many parts memory is divided.
+u32 memory_parts(const GpuConfig& config, size_t tenants) {
+  if (config.dram.partition == MemoryPartition::kNone) return 1;
+  if (tenants > config.dram.channels) {
+    input_error("dram.partition: {} channels cannot be divided among {} tenants; give each at least one",
+                config.dram.channels, tenants);
+  }
+  return static_cast<u32>(tenants);
+}
+
+}  // namespace
+
 Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options)
     : config_(config),
       tenants_(std::move(tenants)),
       scheduler_(options),
-      address_map_(config_.dram.resolved()),
-      map_(address_map_, config_.line_bytes, config_.l2.slices, config_.dram.channels),
-      spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size())),
+      memory_parts_(memory_parts(config_, tenants_.size())),
+      map_(config_.dram, config_.line_bytes, config_.l2.slices, memory_parts_,
+           FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
+      spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
       stats_(static_cast<u32>(tenants_.size())),
       states_(tenants_.size()) {
   std::vector<std::vector<u32>> sms_of_tenant;

@@ -114,6 +114,8 @@ class Gpu {
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
   Sm::Wiring sm_wiring(u32 sm);
   void describe_stats();
+  DramChannelSetup channel_setup(u32 channel) const;
+  std::vector<WayMask> ways_of_tenants() const;
   void start_run(TenantId tenant);
   void launch_next(TenantId tenant);
   void end_kernel(TenantId tenant);
@@ -134,7 +136,7 @@ class Gpu {
   std::vector<InstStream*> streams_;
   Scheduler scheduler_;
   AccessPool accesses_;
-  AddressMap address_map_;
+  u32 memory_parts_;  // 1, or one for each tenant
   LineLayout map_;
   AddressSpaces spaces_;
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
