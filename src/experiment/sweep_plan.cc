@@ -7,10 +7,11 @@
 
 #include "config/loader.h"
 #include "experiment/metrics.h"
+#include "experiment/tenant_spec.h"
 #include "frontend/workload.h"
 #include "gpu/until.h"
-#include "text/suggest.h"
 #include "tenancy/even_share.h"
+#include "text/suggest.h"
 
 namespace terrace {
 
@@ -213,7 +214,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
       alone.run.size = choice.size;
       alone.run.seed = choice.seed;
       alone.run.until = choice.until;
-      alone.run.tenants = choice.mix.tenants[i];
+      alone.run.tenants = parse_tenant(choice.mix.tenants[i], "tenant").program;
       alone.run.sms = {config.tenancy.reference_sms == 0 ? counts[i] : config.tenancy.reference_sms};
       point.alone.push_back(add_job(std::move(alone)));
     }

@@ -39,7 +39,8 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
           *starts_[sm],
           *done_[sm],
           streams_,
-          config_.sm.count};
+          config_.sm.count,
+          config_.tenancy.flush_on_switch};
 }
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
@@ -59,7 +60,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
   dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant);
 
-  const UnitId dispatcher = scheduler_.add(*dispatcher_, "dispatcher");
+  const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
   dispatcher_->connect(dispatcher);
   for (u32 i = 0; i < sms; ++i) {
     const UnitId unit = scheduler_.add(*sms_[i], fmt::format("sm.{}", i));
@@ -166,6 +167,7 @@ void Gpu::connect_translation() {
     mmus_.push_back(
         std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed, std::move(wiring)));
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
+    mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
     for (u32 tlb = 0; tlb < tlbs; ++tlb) {
       for (u32 lane = 0; lane < lanes; ++lane) {

@@ -65,17 +65,18 @@ void Gpu::describe_stats() {
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
-  for (u32 i = 0; i < tenants_.size(); ++i) start_run(TenantId(i));
+  expect_tenants();
   // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
   constexpr Cycle kStretch = 2048;
   u64 last_issued = 0;
   Cycle last_issue = 0;
   End end = End::kCompleted;
   while (!reached(limits, end)) {
-    Cycle stop = std::min(limits.cycles, now() + kStretch);
+    Cycle stop = std::min({limits.cycles, now() + kStretch, next_coming_or_going()});
     if (now() < limits.warmup) stop = std::min(stop, limits.warmup);
     const Scheduler::End why = scheduler_.run(stop);
     handle_faults();
+    handle_comings_and_goings();
     handle_finished_launches(limits);
     if (why == Scheduler::End::kIdle && !all_completed()) deadlock("nothing can happen any more");
     if (limits.warmup != 0 && now() == limits.warmup) {
@@ -83,7 +84,7 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
       stats_.mark_start();
     }
     const u64 total = total_issued();
-    if (total != last_issued) {
+    if (total != last_issued || all_wait_for_an_arrival()) {
       last_issued = total;
       last_issue = now();
     } else if (now() - last_issue > config_.run.livelock_cycles) {
@@ -143,6 +144,7 @@ void Gpu::launch_next(TenantId tenant) {
 void Gpu::end_kernel(TenantId tenant) {
   KernelRecord record = states_[index(tenant)].running;
   record.ended = now();
+  record.began = std::min(record.began, record.ended);  // it may be called off in the gap before its first block
   record.warp_instructions = issued(tenant, &SmStats::warp_instructions) - record.warp_instructions;
   record.thread_instructions = issued(tenant, &SmStats::thread_instructions) - record.thread_instructions;
   kernels_.push_back(std::move(record));
@@ -163,10 +165,8 @@ void Gpu::handle_faults() {
     if (!sm->take_fault(tenant)) continue;
     TenantState& state = states_[index(tenant)];
     if (state.ended) continue;
-    state.ended = true;
     state.done.fault = tenants_[index(tenant)].stream->fault().sentence;
-    dispatcher_->cancel(tenant);
-    for (const auto& each : sms_) each->abandon(tenant, now());
+    end_tenant(tenant);
   }
 }
 
@@ -174,7 +174,10 @@ void Gpu::handle_finished_launches(const Limits& limits) {
   for (const TenantId tenant : dispatcher_->take_finished()) {
     TenantState& state = states_[index(tenant)];
     end_kernel(tenant);
-    if (state.ended) continue;
+    if (state.ended) {
+      depart(tenant);
+      continue;
+    }
     const u64 runs = state.done.completed_runs;
     launch_next(tenant);
     if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) {
@@ -221,6 +224,7 @@ u64 Gpu::total_issued() const {
 
 TenantProgress Gpu::progress(TenantId tenant) const {
   TenantProgress progress = states_[index(tenant)].done;
+  progress.arrived = tenants_[index(tenant)].arrive;
   progress.warp_instructions = issued(tenant, &SmStats::warp_instructions);
   progress.thread_instructions = issued(tenant, &SmStats::thread_instructions);
   return progress;
