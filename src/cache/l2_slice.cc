@@ -17,7 +17,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       line_bytes_(line_bytes),
       line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       accesses_(accesses),
-      wiring_(wiring),
+      wiring_(std::move(wiring)),
       perform_(std::move(perform)),
       tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
       misses_(config.miss_entries, config.miss_merges),
@@ -26,7 +26,10 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries) {}
+      dirty_(config.miss_entries + config.write_back_entries) {
+  ways_.fill(kAllWays);
+  std::copy(wiring_.ways_of_tenant.begin(), wiring_.ways_of_tenant.end(), ways_.begin());
+}
 
 Cycle L2Slice::tick(Cycle now) {
   wiring_.requests.absorb(wiring_.port, now);
@@ -56,8 +59,11 @@ void L2Slice::accept_fill(Cycle now) {
 }
 
 void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
-  const u32 victim = tags_.victim(line);
+  const u32 victim = tags_.victim(line, ways_[index(tenant)]);
   const Meta& old = tags_.meta(victim);
+  SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == tenant,
+            "tenant {} pushes out a line of tenant {} although their ways are divided", index(tenant),
+            index(old.tenant));
   if (tags_.valid(victim) && old.dirty) dirty_.push({tags_.key(victim), old.tenant});
   tags_.fill(victim, line) = {tenant, dirty};
 }

@@ -63,6 +63,7 @@ class L2Slice final : public Unit {
     u32 port = 0;  // this slice's place in both
     Link<DramRequest>& to_dram;
     Link<DramReply>& from_dram;
+    std::vector<WayMask> ways_of_tenant = {};  // which ways each tenant fills; empty: all
   };
   L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
@@ -122,6 +123,7 @@ class L2Slice final : public Unit {
   Wiring wiring_;
   PerformAtomic perform_;
   TagArray<Meta> tags_;
+  std::array<WayMask, kMaxTenants> ways_;  // by tenant
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released

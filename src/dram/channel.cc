@@ -10,9 +10,9 @@ namespace terrace {
 
 Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
     : config_(config.resolved()),
-      index_(setup.index),
+      index_(setup.part_channels == 0 ? setup.index : setup.index_in_part),
       clock_(config_.clock_mhz, setup.core_mhz),
-      map_(config_),
+      map_(config_.with_channels(setup.part_channels == 0 ? config_.channels : setup.part_channels)),
       device_(config_, setup.line_bytes),
       scheduler_(config_.scheduler.make({.banks = config_.ranks * config_.banks,
                                          .read_entries = config_.read_entries,

@@ -32,6 +32,7 @@ struct TenantSetup {
   GuestMemory* memory = nullptr;
   InstStream* stream = nullptr;
   std::vector<u32> sms;  // its own
+  Cycle arrive = 0, leave = kNever;
 };
 
 /// One kernel launch that ended.
@@ -49,6 +50,8 @@ struct TenantProgress {
   u64 warp_instructions = 0, thread_instructions = 0;                      // all that issued
   u64 completed_warp_instructions = 0, completed_thread_instructions = 0;  // those of completed runs
   std::string fault;                                                       // empty, or what it did; it ended there
+  Cycle arrived = 0;                                                       // or will arrive
+  Cycle left = kNever;                                                     // kNever: it has not left
 };
 
 /// What translation did for one tenant, over all units.
@@ -104,12 +107,15 @@ class Gpu {
   struct TenantState {
     TenantProgress done;
     KernelRecord running;
-    bool ended = false;  // faulted, or completed without a relaunch
+    bool present = false;  // it has arrived, and something of it is still on the GPU
+    bool ended = false;    // faulted or left
   };
 
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
+  DramChannelSetup channel_setup(u32 channel) const;
+  std::vector<WayMask> ways_of_tenants() const;
   void connect_translation();
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
   Sm::Wiring sm_wiring(u32 sm);
@@ -118,6 +124,14 @@ class Gpu {
   void launch_next(TenantId tenant);
   void end_kernel(TenantId tenant);
   void end_run(TenantId tenant);
+  void expect_tenants();
+  Cycle next_coming_or_going() const;
+  void handle_comings_and_goings();
+  void arrive(TenantId tenant);
+  void end_tenant(TenantId tenant);
+  void depart(TenantId tenant);
+  void divide_among_present();
+  bool all_wait_for_an_arrival() const;
   void handle_faults();
   void handle_finished_launches(const Limits& limits);
   void flush_translations(TenantId tenant);
@@ -134,7 +148,7 @@ class Gpu {
   std::vector<InstStream*> streams_;
   Scheduler scheduler_;
   AccessPool accesses_;
-  AddressMap address_map_;
+  u32 memory_parts_;  // 1, or one for each tenant
   LineLayout map_;
   AddressSpaces spaces_;
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
@@ -155,7 +169,8 @@ class Gpu {
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<UnitId> sm_units_, channel_units_;
+  std::vector<UnitId> sm_units_, channel_units_, mmu_units_;
+  UnitId dispatcher_unit_{};
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   std::vector<TenantState> states_;

@@ -75,6 +75,8 @@ class LoadStoreUnit {
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
+  /// Every memory instruction has been answered.
+  bool drained() const { return records_.live() == 0 && translator_.idle(); }
   void invalidate_l1() { l1_.clear(); }
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.

@@ -3,13 +3,13 @@
 
 namespace terrace {
 
-AddressSpaces::AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants)
+AddressSpaces::AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts)
     : order_(pages.frames),
       shift_(pages.shift()),
-      frames_(pages.frames, pages.memory_bytes, seed),
+      frames_(pages.frames, pages.memory_bytes, seed, parts),
       tables_(pages, line_bytes, frames_),
       spaces_(tenants) {
-  for (Space& space : spaces_) space.root = tables_.make_root();
+  for (u32 i = 0; i < tenants; ++i) spaces_[i].root = tables_.make_root(i % parts);
 }
 
 void AddressSpaces::cover(TenantId tenant, const GuestMemory& memory) {
@@ -24,7 +24,7 @@ void AddressSpaces::touch(TenantId tenant, VirtAddr va) {
   Space& space = spaces_[index(tenant)];
   u64& frame = space.frames[(va.raw - GuestMemory::kBase) >> shift_];
   if (frame != kNoFrame) return;
-  frame = frames_.allocate(u64{1} << shift_).raw;
+  frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
   tables_.map(space.root, va, {frame});
 }
 

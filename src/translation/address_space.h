@@ -21,7 +21,8 @@ class AddressSpaces {
  public:
   static constexpr PhysAddr kUnmapped{~u64{0}};
 
-  AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants);
+  /// `parts` of memory: one for all tenants, or one for each.
+  AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts = 1);
 
   /// Maps what the tenant has allocated since the last call; under first touch, only makes it known.
   void cover(TenantId tenant, const GuestMemory& memory);

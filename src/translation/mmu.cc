@@ -275,6 +275,16 @@ void Mmu::flush_tenant(TenantId tenant) {
   walk_cache_.flush_tenant(tenant);
 }
 
+void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
+  scheduler_->divide_among(tenants);
+  // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
+  for (Lane& lane : lanes_) lane.refused = false;
+  for (u32 walker = 0; walker < walkers_.size(); ++walker) {
+    if (!idle_.contains(walker)) continue;
+    if (const std::optional<Walk> next = scheduler_->next(walker, now)) start(walker, *next, now);
+  }
+}
+
 void Mmu::explain(std::ostream& out) const {
   if (busy_ > 0) out << busy_ << " of " << walkers_.size() << " walkers are at work\n";
   if (const u32 waiting = scheduler_->waiting()) out << waiting << " walks wait for a walker\n";

@@ -70,6 +70,8 @@ class Mmu final : public Unit {
 
   /// Between cycles only.
   void flush_tenant(TenantId tenant);
+  /// Who shares the walkers from now on; wake the unit for `now`. Between cycles only.
+  void divide_among(const std::vector<TenantId>& tenants, Cycle now);
 
   MmuStats stats;
   WalkSchedulerStats& scheduler_stats() const { return scheduler_->stats; }

@@ -23,12 +23,12 @@ TableShape::TableShape(const PagesConfig& pages, u32 line_bytes)
 PageTables::PageTables(const PagesConfig& pages, u32 line_bytes, FrameAllocator& frames)
     : shape_(pages, line_bytes), frames_(frames) {}
 
-PhysAddr PageTables::make_root() {
-  return make_node(1);
+PhysAddr PageTables::make_root(u32 part) {
+  return make_node(1, part);
 }
 
-PhysAddr PageTables::make_node(u32 level) {
-  const PhysAddr base = frames_.allocate(shape_.node_bytes(level));
+PhysAddr PageTables::make_node(u32 level, u32 part) {
+  const PhysAddr base = frames_.allocate(shape_.node_bytes(level), part);
   place_[base.raw] = static_cast<u32>(nodes_.size());
   nodes_.emplace_back(shape_.entries(level), 0);
   return base;
@@ -43,7 +43,7 @@ void PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
   for (u32 level = 1; level < shape_.leaf_level(); ++level) {
     const u64 entry = shape_.entry_of(level, va);
     if (!TableEntry{node(at)[entry]}.present()) {
-      const PhysAddr next = make_node(level + 1);
+      const PhysAddr next = make_node(level + 1, frames_.part_of(root));
       node(at)[entry] = next.raw | TableEntry::kPresent;
     }
     at = TableEntry{node(at)[entry]}.target();

@@ -54,14 +54,14 @@ class PageTables {
   PageTables(const PagesConfig& pages, u32 line_bytes, FrameAllocator& frames);
 
   const TableShape& shape() const { return shape_; }
-  /// A new, empty table; returns its root.
-  PhysAddr make_root();
+  /// A new, empty table; returns its root. All its nodes lie in this part of memory.
+  PhysAddr make_root(u32 part = 0);
   void map(PhysAddr root, VirtAddr va, PhysAddr frame);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
 
  private:
-  PhysAddr make_node(u32 level);
+  PhysAddr make_node(u32 level, u32 part);
   std::vector<u64>& node(PhysAddr base);
 
   TableShape shape_;
