@@ -18,6 +18,7 @@
 #include "sm/translator.h"
 #include "wire/access.h"
 #include "wire/line_map.h"
+#include "wire/line_truth.h"
 
 namespace terrace {
 
@@ -52,6 +53,7 @@ class LoadStoreUnit {
     Crossbar<AccessRef>& replies;
     const LineMap& map;
     AccessPool& accesses;
+    LineTruth& truth;
     Translator::Wiring translation;
   };
   /// A memory instruction all of whose lines have been answered.
@@ -75,7 +77,9 @@ class LoadStoreUnit {
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
-  void invalidate_l1() { l1_.clear(); }
+  void invalidate_l1() {
+    if (!wiring_.truth.mistake.strikes(Mistake::kKeepL1)) l1_.clear();
+  }
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.
   void settle(Cycle now);

@@ -45,6 +45,8 @@ class BlockDispatcher final : public Unit {
   void launch(TenantId tenant, const LaunchShape& shape, Cycle at);
   /// No more blocks of this tenant leave; those under way come back.
   void cancel(TenantId tenant);
+  /// Whether a launch of this tenant has not ended.
+  bool running(TenantId tenant) const { return tenants_[index(tenant)].active; }
   /// Tenants whose launch has ended since the last call.
   std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
 

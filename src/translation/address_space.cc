@@ -28,4 +28,12 @@ void AddressSpaces::touch(TenantId tenant, VirtAddr va) {
   tables_.map(space.root, va, {frame});
 }
 
+PhysAddr AddressSpaces::remap(TenantId tenant, VirtAddr va) {
+  Space& space = spaces_[index(tenant)];
+  u64& frame = space.frames[(va.raw - GuestMemory::kBase) >> shift_];
+  SIM_CHECK(frame != kNoFrame, "tenant {} has no frame at {:#x} to move", index(tenant), va.raw);
+  frame = frames_.allocate(u64{1} << shift_).raw;
+  return tables_.map(space.root, va, {frame});
+}
+
 }  // namespace terrace

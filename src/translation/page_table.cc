@@ -38,7 +38,7 @@ std::vector<u64>& PageTables::node(PhysAddr base) {
   return nodes_[place_.at(base.raw)];
 }
 
-void PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
+PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
   PhysAddr at = root;
   for (u32 level = 1; level < shape_.leaf_level(); ++level) {
     const u64 entry = shape_.entry_of(level, va);
@@ -48,7 +48,9 @@ void PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
     }
     at = TableEntry{node(at)[entry]}.target();
   }
-  node(at)[shape_.entry_of(shape_.leaf_level(), va)] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
+  const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
+  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
+  return shape_.address(at, entry);
 }
 
 TableEntry PageTables::read(PhysAddr base, u64 entry) const {

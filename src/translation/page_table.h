@@ -56,7 +56,8 @@ class PageTables {
   const TableShape& shape() const { return shape_; }
   /// A new, empty table; returns its root.
   PhysAddr make_root();
-  void map(PhysAddr root, VirtAddr va, PhysAddr frame);
+  /// Says where a page lies, or from now on lies; returns where the entry that says so is.
+  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
 
