@@ -48,7 +48,8 @@ class AddressSpaces {
   static constexpr u64 kNoFrame = ~u64{0};
   struct Space {
     PhysAddr root;
-    std::vector<u64> frames;  // by page, from GuestMemory::kBase
+    std::vector<u64> frames;              // by page, from GuestMemory::kBase
+    std::vector<Permission> permissions;  // likewise
   };
 
   FrameOrder order_;
