@@ -43,29 +43,28 @@ Cycle L2Slice::tick(Cycle now) {
 void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = wiring_.from_dram.front(now);
   if (!reply || !filled_.empty()) return;
+  Meta meta{.copy = reply->copy};
   const u64 line = line_of(wiring_.from_dram.pop(now).line);
+  wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", line * line_bytes_);
-  bool dirty = false;
-  TenantId tenant{};
   misses_.release(line, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
-    tenant = access.tenant;
-    dirty |= access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
-    if (access.kind == AccessKind::kAtomic) perform(access);
+    meta.tenant = access.tenant;
+    perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  allocate(line, tenant, dirty);
+  allocate(line, meta);
 }
 
-void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
-  const u32 victim = tags_.victim(line, ways_[index(tenant)]);
+void L2Slice::allocate(u64 line, const Meta& meta) {
+  const u32 victim = tags_.victim(line, ways_[index(meta.tenant)]);
   const Meta& old = tags_.meta(victim);
-  SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == tenant,
-            "tenant {} pushes out a line of tenant {} although their ways are divided", index(tenant),
+  SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
+            "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
             index(old.tenant));
-  if (tags_.valid(victim) && old.dirty) dirty_.push({tags_.key(victim), old.tenant});
-  tags_.fill(victim, line) = {tenant, dirty};
+  if (tags_.valid(victim) && old.dirty) dirty_.push({tags_.key(victim), old.tenant, old.copy});
+  tags_.fill(victim, line) = meta;
 }
 
 void L2Slice::send_reply(Cycle now) {
@@ -89,7 +88,11 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
-  wiring_.to_dram.push(now, {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true});
+  if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
+    wiring_.to_dram.push(
+        now,
+        {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy});
+  }
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.line * line_bytes_);
 }
@@ -107,22 +110,24 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const Access& access = accesses_[ref];
   const u64 line = line_of(access.pa);
   const i32 entry = tags_.find(line);
-  const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (entry >= 0) {
     if (hits_.full()) return false;
     tags_.touch(static_cast<u32>(entry));
-    tags_.meta(static_cast<u32>(entry)).dirty |= writes;
-    if (access.kind == AccessKind::kAtomic) perform(access);
+    perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
     if (hits_.full() || too_many_dirty()) return false;
-    allocate(line, access.tenant, true);
+    Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
+    perform(ref, access, meta);
+    allocate(line, meta);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
     if (outlook == Join::kFull) return false;
     if (outlook == Join::kFirst) {
+      // It cannot overtake its own line on the way out: lines that leave go first in each tick, and the link takes one
+      // message per cycle.
       if (too_many_dirty() || !wiring_.to_dram.can_push(now)) return false;
       wiring_.to_dram.push(
           now, {.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level});
@@ -147,7 +152,15 @@ void L2Slice::count(const Access& access, bool hit) {
   stats.walk_hits[access.walk_level - 1][access.tenant] += hit;
 }
 
-void L2Slice::perform(const Access& access) {
+/// The line is here: a store or an atomic is performed, and the answer is settled.
+void L2Slice::perform(AccessRef ref, const Access& access, Meta& meta) {
+  const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
+  if (writes) {
+    meta.dirty = true;
+    wiring_.truth.performs(meta.copy, access);
+  }
+  wiring_.truth.answers(ref, access, meta.copy);
+  if (access.kind != AccessKind::kAtomic) return;
   ++stats.atomics[access.tenant];
   atomics_.push_back({access.tenant, access.atomic, access.lanes});
   scheduler_.defer(self_);

@@ -129,6 +129,8 @@ bool Channel::offer(u32 from, Cycle now) {
   if (!scheduler_->offer(source.next, now)) return false;
   free_slots_.pop_back();
   slots_[slot] = {request, source.next.row, from, next_age_++, now, source.next.bank};
+  if (truth_ != nullptr && request.write) truth_->memory_takes(request.copy);
+  if (truth_ != nullptr && !request.write) slots_[slot].request.copy = truth_->memory_gives(request.line);
   DramTrafficStats& traffic = request.walk_level != 0 ? stats.walk : stats.data;
   ++(request.write ? traffic.writes : traffic.reads)[request.tenant];
   ++waiting_[request.write];

@@ -3,7 +3,8 @@
 // posted. It stands behind the L2 slices (or a walker that goes straight to memory) and is the end of the path.
 //
 // One command per command clock (row and column each, where the standard has two buses). The channel reads until
-// write_high writes wait or no read does, and writes until write_low are left. Reads do not look into waiting writes.
+// write_high writes wait or no read does, and writes until write_low are left. A read behind a waiting write of
+// its line gets what was written, in the time of any read.
 // A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
 // are accepted, or the two wait for each other.
 // SPDX-License-Identifier: MIT
@@ -60,6 +61,9 @@ class Channel final : public Unit {
   /// Accounts for the refreshes of an idle channel up to the end of cycle `now`; changes no result. At the end of a
   /// run.
   void settle(Cycle now);
+
+  /// Whom to tell what is read and written; before the first cycle.
+  void observe(LineTruth& truth) { truth_ = &truth; }
 
   /// Between cycles, before cycle `now`, in which the caller also wakes the channel.
   void on_epoch(Cycle now);
@@ -189,6 +193,7 @@ class Channel final : public Unit {
   std::vector<Refresh> refreshes_;
   u64 refresh_at_ = kNever;  // when refreshes must be looked at next
   std::vector<DramCommand>* log_ = nullptr;
+  LineTruth* truth_ = nullptr;
 };
 
 }  // namespace terrace

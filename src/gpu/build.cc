@@ -31,11 +31,11 @@ void Gpu::build_translation() {
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
-  Translator::Wiring translation{config_.translation, spaces_, {}};
+  Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
   for (const TlbWires& wires : tlb_wires_) {
     translation.ports.push_back({wires.requests.get(), wires.replies[sm].get()});
   }
-  return {{*requests_, *replies_, map_, accesses_, std::move(translation)},
+  return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
           *starts_[sm],
           *done_[sm],
           streams_,
@@ -111,6 +111,7 @@ void Gpu::build_memory() {
   };
   for (u32 i = 0; i < channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(config_.dram, channel_setup(i)));
+    channels_[i]->observe(truth_);
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
@@ -118,7 +119,7 @@ void Gpu::build_memory() {
     from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
     slices_.push_back(std::make_unique<L2Slice>(
         scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-        L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i], ways_of_tenants()}, perform));
+        L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i], truth_, ways_of_tenants()}, perform));
     const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
     slices_[i]->connect(unit);
     requests_->connect_output(i, unit);
@@ -132,7 +133,8 @@ void Gpu::build_memory() {
 
 std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
   if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
-    return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, config_.sm.count + mmu);
+    return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, truth_,
+                                           config_.sm.count + mmu);
   }
   std::vector<WalkToDram::Channel> ways;
   for (const auto& channel : channels_) {
@@ -141,7 +143,7 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
     ways.push_back({walk_to_dram_.back().get(), walk_from_dram_.back().get()});
     channel->connect(*ways.back().requests, *ways.back().replies);
   }
-  return std::make_unique<WalkToDram>(std::move(ways), map_);
+  return std::make_unique<WalkToDram>(std::move(ways), map_, truth_);
 }
 
 void Gpu::connect_translation() {
@@ -150,7 +152,7 @@ void Gpu::connect_translation() {
   const u32 lanes = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
   std::vector<UnitId> tlb_units;
   for (u32 i = 0; i < tlbs; ++i) {
-    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries};
+    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries, &truth_.mistake};
     for (const auto& reply : tlb_wires_[i].replies) wiring.replies.push_back(reply.get());
     for (const TlbWires& mmu : mmu_wires_) {
       wiring.mmus.push_back({mmu.requests.get(), mmu.replies[i].get(), i * lanes, lanes});
@@ -162,7 +164,8 @@ void Gpu::connect_translation() {
     for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_[i].replies[sm]->connect(unit, sm_units_[sm]);
   }
   for (u32 i = 0; i < mmus; ++i) {
-    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i)};
+    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i),
+                       &truth_.mistake};
     for (const auto& result : mmu_wires_[i].replies) wiring.results.push_back(result.get());
     mmus_.push_back(
         std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed, std::move(wiring)));

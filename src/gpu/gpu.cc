@@ -29,6 +29,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       map_(config_.dram, config_.line_bytes, config_.l2.slices, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
       spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
+      truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       states_(tenants_.size()) {
   std::vector<std::vector<u32>> sms_of_tenant;
@@ -128,6 +129,7 @@ void Gpu::launch_next(TenantId tenant) {
   const std::optional<Launch> launch = setup.program->next(*setup.memory);
   forget_host_writes(tenant);
   if (!launch) return end_run(tenant);
+  truth_.launches(tenant);
   const LaunchShape shape = setup.stream->begin_launch(*launch);
   spaces_.cover(tenant, *setup.memory);  // local memory may have grown
   const Cycle at = now() + config_.tenancy.launch_gap;
@@ -181,16 +183,10 @@ void Gpu::handle_finished_launches(const Limits& limits) {
     const u64 runs = state.done.completed_runs;
     launch_next(tenant);
     if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) {
-      if (config_.tenancy.flush_on_relaunch) flush_translations(tenant);
+      if (config_.tenancy.flush_on_relaunch) flush_tenant(tenant);
       start_run(tenant);
     }
   }
-}
-
-void Gpu::flush_translations(TenantId tenant) {
-  for (const auto& sm : sms_) sm->load_store().translator().flush_tenant(tenant);
-  for (const auto& tlb : tlbs_) tlb->flush_tenant(tenant);
-  for (const auto& mmu : mmus_) mmu->flush_tenant(tenant);
 }
 
 void Gpu::forget_host_writes(TenantId tenant) {
@@ -207,7 +203,12 @@ void Gpu::forget_host_writes(TenantId tenant) {
   }
   if (ranges.empty()) return;
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  forget_lines(ranges);
+}
+
+void Gpu::forget_lines(std::span<const L2Slice::Range> ranges) {
   for (const auto& slice : slices_) slice->forget(ranges);
+  for (const L2Slice::Range& range : ranges) truth_.host_writes(range.first, range.end);
 }
 
 u64 Gpu::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,8 +90,23 @@ class Gpu {
   void log(const std::string& spec);
   std::string take_log() { return std::exchange(log_.text, {}); }
 
+  // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
+  // share), a tenant's of all cores, a page's, all. (flush.cc)
+  void flush_core(SmId sm, TenantId tenant);
+  void flush_tenant(TenantId tenant);
+  void flush_page(TenantId tenant, VirtAddr va);
+  void flush_translations();
+  /// Moves a page to another frame with the flush that it needs; between two launches of the tenant.
+  void remap(TenantId tenant, VirtAddr va);
+
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
+  /// For tests, before the run, in dev builds: a mistake that strikes at every occasion but the first `spared`.
+  void plant([[maybe_unused]] Mistake what, [[maybe_unused]] u32 spared = 0) {
+#ifdef TERRACE_DCHECK
+    truth_.mistake.plant(what, spared);
+#endif
+  }
   /// For tests, before the run: see Scheduler::replace.
   Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
   Cycle now() const { return scheduler_.now(); }
@@ -134,8 +150,10 @@ class Gpu {
   bool all_wait_for_an_arrival() const;
   void handle_faults();
   void handle_finished_launches(const Limits& limits);
-  void flush_translations(TenantId tenant);
+  void flush_shared(TenantId tenant);
   void forget_host_writes(TenantId tenant);
+  /// The host wrote there, past all caches. In rising order.
+  void forget_lines(std::span<const L2Slice::Range> ranges);
   bool all_completed() const;
   bool reached(const Limits& limits, End& end) const;
   u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;
@@ -151,6 +169,7 @@ class Gpu {
   u32 memory_parts_;  // 1, or one for each tenant
   LineLayout map_;
   AddressSpaces spaces_;
+  LineTruth truth_;
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
   std::vector<std::unique_ptr<Link<BlockStart>>> starts_;
   std::vector<std::unique_ptr<Link<BlockDone>>> done_;

@@ -49,7 +49,7 @@ void Gpu::handle_comings_and_goings() {
 /// Its warps end where they stand; depart() follows when nothing of it is under way any more.
 void Gpu::end_tenant(TenantId tenant) {
   states_[index(tenant)].ended = true;
-  const bool busy = dispatcher_->busy(tenant);
+  const bool busy = dispatcher_->running(tenant);
   dispatcher_->cancel(tenant);
   for (const auto& sm : sms_) sm->abandon(tenant, now());
   if (!busy) depart(tenant);
@@ -85,7 +85,7 @@ bool Gpu::all_wait_for_an_arrival() const {
   bool expected = false;
   for (u32 i = 0; i < tenants_.size(); ++i) {
     expected |= tenants_[i].arrive > now();
-    if (dispatcher_->busy(TenantId(i))) return false;
+    if (dispatcher_->running(TenantId(i))) return false;
   }
   return expected;
 }

@@ -80,9 +80,13 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const AccessRef ref = wiring_.replies.receive(port_, now);
   const Access& access = wiring_.accesses[ref];
   const RecordRef owner{access.owner};
+  const LineCopy copy = wiring_.truth.completes(ref, access);
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
-    l1_.fill(access.pa.raw >> line_shift_, [&](u32 waiter) { complete_line(RecordRef{waiter}, now, done); });
+    l1_.fill(access.pa.raw >> line_shift_, copy, [&](const L1Cache::Waiter& waiter) {
+      wiring_.truth.completes(waiter.wanted, copy);
+      complete_line(RecordRef{waiter.record}, now, done);
+    });
   } else {
     complete_line(owner, now, done);
   }
@@ -196,7 +200,7 @@ bool LoadStoreUnit::access_line(const LineAccess& access, PhysAddr pa, Cycle now
       return load_line(access, pa, now);
     case MemoryAction::kStore:
       if (!send(access, pa, AccessKind::kStore, now)) return false;
-      l1_.store(pa.raw >> line_shift_, access.tenant);
+      if (LineCopy* copy = l1_.store(pa.raw >> line_shift_, access.tenant)) wiring_.truth.updates(*copy, SmId(port_));
       return true;
     default:
       if (!send(access, pa, AccessKind::kAtomic, now)) return false;
@@ -212,7 +216,9 @@ bool LoadStoreUnit::load_line(const LineAccess& access, PhysAddr pa, Cycle now) 
   if (outcome == L1Cache::Outcome::kRefused) return false;
   if (outcome == L1Cache::Outcome::kMiss && !send(access, pa, AccessKind::kLoad, now)) return false;
   if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{access.record}, now + hit_cycles_});
-  l1_.load(line, outcome, access.record, access.tenant);
+  const WantedLine wanted = wiring_.truth.wants(access.tenant, {access.line << line_shift_}, SmId(port_));
+  const LineCopy* found = l1_.load(line, outcome, {access.record, wanted}, access.tenant);
+  if (found != nullptr) wiring_.truth.completes(wanted, *found);
   return true;
 }
 
@@ -240,6 +246,7 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, C
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
+  wiring_.truth.sends(ref, access);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data));
   return true;
 }

@@ -18,6 +18,7 @@
 #include "sm/translator.h"
 #include "wire/access.h"
 #include "wire/line_map.h"
+#include "wire/line_truth.h"
 
 namespace terrace {
 
@@ -52,6 +53,7 @@ class LoadStoreUnit {
     Crossbar<AccessRef>& replies;
     const LineMap& map;
     AccessPool& accesses;
+    LineTruth& truth;
     Translator::Wiring translation;
   };
   /// A memory instruction all of whose lines have been answered.
@@ -77,7 +79,9 @@ class LoadStoreUnit {
 
   /// Every memory instruction has been answered.
   bool drained() const { return records_.live() == 0 && translator_.idle(); }
-  void invalidate_l1() { l1_.clear(); }
+  void invalidate_l1() {
+    if (!wiring_.truth.mistake.strikes(Mistake::kKeepL1)) l1_.clear();
+  }
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.
   void settle(Cycle now);

@@ -60,6 +60,7 @@ class Translator {
     TranslateAt at = TranslateAt::kNowhere;
     AddressSpaces& spaces;
     std::vector<Port> ports;  // one, or one for each tenant
+    const PlantedMistake* mistake = nullptr;
   };
   enum class Outcome : u8 { kKnown, kSetAside, kRefused };
 
@@ -86,6 +87,9 @@ class Translator {
   bool touched_new_pages() const { return !new_pages_.empty(); }
   /// Gives frames to pages that were touched for the first time; when the cycle ends.
   void commit_new_pages();
+  // Between cycles only.
+  void flush() { tlb_.flush(); }
+  void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
   u32 hit_cycles() const { return config_.hit_cycles; }
   void explain(std::ostream& out) const;

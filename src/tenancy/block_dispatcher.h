@@ -48,7 +48,8 @@ class BlockDispatcher final : public Unit {
   void cancel(TenantId tenant);
   /// Whose SMs are whose from now on; blocks under way stay where they are.
   void assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now);
-  bool busy(TenantId tenant) const { return tenants_[index(tenant)].active; }
+  /// Whether a launch of this tenant has not ended.
+  bool running(TenantId tenant) const { return tenants_[index(tenant)].active; }
   /// Tenants whose launch has ended since the last call.
   std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
 

@@ -29,6 +29,10 @@ class AddressSpaces {
   /// Gives the page a frame, if it has none yet.
   void touch(TenantId tenant, VirtAddr va);
 
+  /// Moves a page that has a frame to another one; the old one is not used again. Returns where the entry lies that was
+  /// changed: whoever holds a copy of it, or the translation, must forget it.
+  PhysAddr remap(TenantId tenant, VirtAddr va);
+
   u32 page_shift() const { return shift_; }
   /// Where an address lies, or kUnmapped.
   PhysAddr locate(TenantId tenant, VirtAddr va) const {
@@ -45,7 +49,8 @@ class AddressSpaces {
   static constexpr u64 kNoFrame = ~u64{0};
   struct Space {
     PhysAddr root;
-    std::vector<u64> frames;  // by page, from GuestMemory::kBase
+    std::vector<u64> frames;              // by page, from GuestMemory::kBase
+    std::vector<Permission> permissions;  // likewise
   };
 
   FrameOrder order_;

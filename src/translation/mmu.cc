@@ -14,8 +14,8 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       line_mask_(line_bytes - 1),
       wiring_(std::move(wiring)),
       shape_(wiring_.spaces.tables().shape()),
-      tlb1_(config.tlb1),
-      tlb2_(config.tlb2),
+      tlb1_(config.tlb1, wiring_.mistake),
+      tlb2_(config.tlb2, wiring_.mistake),
       front_cycles_((tlb1_.exists() ? config.tlb1.cycles : 0) + (tlb2_.exists() ? config.tlb2.cycles : 0)),
       walk_cache_(config.walk_cache, shape_),
       full_lanes_((wiring_.requests.lanes() + 63) / 64),
@@ -267,6 +267,18 @@ Cycle Mmu::next_wakeup(Cycle now) const {
     if (!hits->empty()) next = std::min(next, hits->front().at);
   }
   return next;
+}
+
+void Mmu::flush() {
+  tlb1_.flush();
+  tlb2_.flush();
+  walk_cache_.flush();
+}
+
+void Mmu::flush_page(u64 key) {
+  tlb1_.flush_page(key);
+  tlb2_.flush_page(key);
+  walk_cache_.flush_page(tenant_of_key(key), page_of_key(key));
 }
 
 void Mmu::flush_tenant(TenantId tenant) {
