@@ -26,12 +26,71 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries) {
+      dirty_(config.miss_entries + config.write_back_entries),
+      on_link_(wiring_.to_dram.capacity()) {
   ways_.fill(kAllWays);
   std::copy(wiring_.ways_of_tenant.begin(), wiring_.ways_of_tenant.end(), ways_.begin());
 }
 
+void L2Slice::enable_blame(u32 tenants) {
+  blame.enable(tenants,
+               {{"replies", "replies wait to be sent, whoever's left last holds the port"},
+                {"fills", "lines from memory wait to be taken, replies that the last one released hold the slice"}},
+               2);
+  wiring_.requests.enable_blame(
+      wiring_.port, tenants,
+      {{"miss_entries", "requests wait for an entry of the miss table, lines on their way from memory hold them"},
+       {"reply_entries", "requests wait for a place for their reply, replies not yet sent hold them"},
+       {"write_backs", "requests wait for a place for a dirty line, dirty lines not yet sent hold them"},
+       {"memory_link", "requests wait for the link to memory, requests on it hold it"}});
+  for (Holders& each : held_) each = blame.holders();
+  merging_ = last_reply_ = last_fill_ = blame.holders(1);
+  blame.waits_for(kReplies, kReplies, last_reply_);
+  blame.waits_for(kFills, kFills, last_fill_);
+}
+
+void L2Slice::settle(Cycle now) {
+  blame.settle(now, [&](const Blame::Waiting& waits) {
+    for (const Ring<Reply>* replies : {&filled_, &hits_}) {
+      for (u32 i = 0; i < replies->size() && (*replies)[i].at <= now; ++i)
+        waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
+    }
+    wiring_.from_dram.visit_arrived(now - 1,
+                                    [&](const DramReply& reply, Cycle arrived) { waits(tenant_of(reply), arrived); });
+  });
+}
+
+/// Lines that arrive from memory begin to wait; they may be taken in the same cycle.
+void L2Slice::note_fills(Cycle now) {
+  wiring_.from_dram.visit_arrived(now, [&](const DramReply& reply, Cycle arrived) {
+    if (arrived == now) blame.arrive(kFills, tenant_of(reply));
+  });
+}
+
+/// Those at the crossbar's port wait for what the one in front lacks.
+bool L2Slice::refuse(Lack lack, const Holders& holders) {
+  wiring_.requests.refused(wiring_.port, lack, holders);
+  return false;
+}
+
+/// An entry of the line that holds no more is held by the line's own tenant.
+bool L2Slice::refuse_miss(u64 line, TenantId tenant) {
+  if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry);
+  merging_.only(tenant);
+  return refuse(kMissEntry, merging_);
+}
+
+void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
+  wiring_.to_dram.push(now, request);
+  if (!blame.on()) return;
+  if (on_link_.full()) held_[kMemoryLink].remove(on_link_.pop());
+  on_link_.push(request.tenant);
+  held_[kMemoryLink].add(request.tenant);
+}
+
 Cycle L2Slice::tick(Cycle now) {
+  blame.advance(now);
+  if (blame.on()) note_fills(now);
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
   send_reply(now);
@@ -44,6 +103,12 @@ void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = wiring_.from_dram.front(now);
   if (!reply || !filled_.empty()) return;
   Meta meta{.copy = reply->copy};
+  if (blame.on()) {
+    const TenantId holder = tenant_of(*reply);
+    blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
+    held_[kMissEntry].remove(holder);
+    last_fill_.only(holder);
+  }
   const u64 line = line_of(wiring_.from_dram.pop(now).line);
   wiring_.truth.fills(meta.copy);
   ++stats.fills;
@@ -51,6 +116,7 @@ void L2Slice::accept_fill(Cycle now) {
   misses_.release(line, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     meta.tenant = access.tenant;
+    blame.arrive_at(kReplies, meta.tenant, now + 1);
     perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
@@ -63,7 +129,10 @@ void L2Slice::allocate(u64 line, const Meta& meta) {
   SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
             "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
             index(old.tenant));
-  if (tags_.valid(victim) && old.dirty) dirty_.push({tags_.key(victim), old.tenant, old.copy});
+  if (tags_.valid(victim) && old.dirty) {
+    dirty_.push({tags_.key(victim), old.tenant, old.copy});
+    if (blame.on()) held_[kWriteBackEntry].add(old.tenant);
+  }
   tags_.fill(victim, line) = meta;
 }
 
@@ -76,9 +145,19 @@ void L2Slice::send_reply(Cycle now) {
   const Access& access = accesses_[ref];
   const u32 output = index(access.sm);
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
-  if (reply_refused_) return;
+  if (reply_refused_) {
+    // The port is free, but the SM's lane is full: of its own packets.
+    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant);
+    return;
+  }
+  if (blame.on()) {
+    blame.leave(kReplies, access.tenant, queue.front().at, now);
+    last_reply_.only(access.tenant);
+    if (!from_fill) held_[kReplyEntry].remove(access.tenant);
+  }
   const bool carries_line = access.kind == AccessKind::kLoad;
-  wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes));
+  wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
+                       access.tenant);
   ++stats.replies[access.tenant];
   event(now, "replies to SM {}", output);
   queue.pop();
@@ -88,10 +167,11 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
+  if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
-    wiring_.to_dram.push(
-        now,
-        {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy});
+    send_to_dram(
+        {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy},
+        now);
   }
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.line * line_bytes_);
@@ -111,26 +191,29 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const u64 line = line_of(access.pa);
   const i32 entry = tags_.find(line);
   if (entry >= 0) {
-    if (hits_.full()) return false;
+    if (hits_.full()) return refuse(kReplyEntry);
     tags_.touch(static_cast<u32>(entry));
     perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
-    if (hits_.full() || too_many_dirty()) return false;
+    if (hits_.full()) return refuse(kReplyEntry);
+    if (too_many_dirty()) return refuse(kWriteBackEntry);
     Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
     perform(ref, access, meta);
     allocate(line, meta);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
-    if (outlook == Join::kFull) return false;
+    if (outlook == Join::kFull) return refuse_miss(line, access.tenant);
     if (outlook == Join::kFirst) {
       // It cannot overtake its own line on the way out: lines that leave go first in each tick, and the link takes one
       // message per cycle.
-      if (too_many_dirty() || !wiring_.to_dram.can_push(now)) return false;
-      wiring_.to_dram.push(
-          now, {.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level});
+      if (too_many_dirty()) return refuse(kWriteBackEntry);
+      if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink);
+      send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
+                   now);
+      if (blame.on()) held_[kMissEntry].add(access.tenant);
       ++stats.fetches;
     }
     misses_.join(line, ref);
@@ -141,6 +224,10 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     return true;
   }
   hits_.push({ref, now + config_.hit_cycles});
+  if (blame.on()) {
+    held_[kReplyEntry].add(access.tenant);
+    blame.arrive_at(kReplies, access.tenant, now + config_.hit_cycles);
+  }
   count(access, entry >= 0);
   return true;
 }

@@ -18,6 +18,7 @@
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
 #include "noc/crossbar.h"
+#include "stats/blame.h"
 #include "stats/stat_fields.h"
 #include "wire/access.h"
 #include "wire/dram.h"
@@ -81,7 +82,13 @@ class L2Slice final : public Unit {
   };
   void forget(std::span<const Range> ranges);
 
+  /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
+  void enable_blame(u32 tenants);
+  /// Closes statistics that run over cycles, before cycle `now`.
+  void settle(Cycle now);
+
   L2Stats stats;
+  Blame blame;  // of replies and fills; requests wait at the crossbar's port
 
  private:
   struct Meta {
@@ -104,6 +111,14 @@ class L2Slice final : public Unit {
     u64 lanes;
   };
 
+  /// What a request may lack, in the order of the causes told to the crossbar.
+  enum Room : u32 { kReplies, kFills };
+  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink, kLacks };
+  bool refuse(Lack lack, const Holders& holders);
+  bool refuse(Lack lack) { return refuse(lack, held_[lack]); }
+  bool refuse_miss(u64 line, TenantId tenant);
+  void send_to_dram(const DramRequest& request, Cycle now);
+  void note_fills(Cycle now);
   void accept_fill(Cycle now);
   void send_reply(Cycle now);
   void write_back(Cycle now);
@@ -113,6 +128,9 @@ class L2Slice final : public Unit {
   void perform(AccessRef ref, const Access& access, Meta& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
+  TenantId tenant_of(const DramReply& reply) const {
+    return accesses_[misses_.first_waiter(line_of(reply.line))].tenant;
+  }
   u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
   Cycle next_wakeup(Cycle now) const;
 
@@ -134,6 +152,10 @@ class L2Slice final : public Unit {
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;
+  // Who holds what others wait for.
+  Holders held_[kLacks];
+  Ring<TenantId> on_link_;  // whose requests were sent to memory last: as many as the link holds
+  Holders last_reply_, last_fill_, merging_;
 };
 
 }  // namespace terrace

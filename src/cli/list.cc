@@ -87,7 +87,7 @@ std::string stats(bool markdown) {
   GpuConfig config;
   config.sm.count = config.l2.slices = config.dram.channels = 1;
   config.l2.bytes = 128 * 1024;
-  Gpu gpu(config, {TenantSetup{}});
+  Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
   TextTable table{{"statistic", "unit", "per tenant", "meaning"}, {}};
   const std::string quote = markdown ? "`" : "";
   for (const Stat& stat : gpu.stats().stats()) {
@@ -95,6 +95,7 @@ std::string stats(bool markdown) {
     for (std::size_t at; (at = name.find(".0.")) != std::string::npos;) name.replace(at + 1, 1, "*");
     const char* shape = stat.shape == StatShape::kPerTenant   ? "yes"
                         : stat.shape == StatShape::kHistogram ? "histogram"
+                        : stat.shape == StatShape::kMatrix    ? "by holder"
                                                               : "";
     table.rows.push_back({quote + name + quote, stat.unit, shape, stat.doc});
   }

@@ -39,7 +39,41 @@ void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
   sources_.push_back({&requests, &replies, Ring<Return>(config_.return_entries)});
 }
 
+void Channel::enable_blame(u32 tenants) {
+  blame.enable(tenants, static_cast<u32>(sources_.size()), config_.ranks * config_.banks, scheduler_->capacity());
+}
+
+void Channel::note_arrivals(Cycle now) {
+  for (const Source& source : sources_) {
+    source.requests->visit_arrived(now, [&](const DramRequest& request, Cycle arrived) {
+      if (arrived == now && !request.write) blame.arrive(DramBlame::kQueue, request.tenant);
+    });
+  }
+}
+
+void Channel::settle_blame(Cycle now) {
+  if (!blame.on() || now == 0) return;
+  blame.close_banks(now);
+  std::vector<bool> waits_for_bank(slots_.size(), true);
+  for (const u16 slot : free_slots_) waits_for_bank[slot] = false;
+  blame.settle(now, [&](const Blame::Waiting& waits) {
+    for (u16 slot = 0; slot < slots_.size(); ++slot) {
+      const Slot& its = slots_[slot];
+      if (waits_for_bank[slot] && !its.request.write) waits(its.request.tenant, its.accepted + blame.served(slot));
+    }
+    for (const Source& source : sources_) {
+      source.requests->visit_arrived(now - 1, [&](const DramRequest& request, Cycle arrived) {
+        if (!request.write) waits(request.tenant, arrived);
+      });
+      for (u32 i = 0; i < source.returns.size() && source.returns[i].at <= now; ++i)
+        waits(source.returns[i].tenant, source.returns[i].at);
+    }
+  });
+}
+
 Cycle Channel::tick(Cycle now) {
+  blame.advance(now);
+  if (blame.on()) note_arrivals(now);
   deliver(now);
   accept(now);
   if (stats.waiting > 0 && now >= look_at_) {
@@ -71,6 +105,7 @@ void Channel::deliver(Cycle now) {
         break;
       }
       const Return done = source.returns.pop();
+      blame.returned(static_cast<u32>(&source - sources_.data()), done.tenant, done.at, now);
       source.replies->push(now, done.reply);
       ++(done.walk ? stats.walk : stats.data).replies[done.tenant];
       --stats.reads_in_flight;
@@ -137,6 +172,10 @@ bool Channel::offer(u32 from, Cycle now) {
   ++stats.waiting;
   stats.reads_in_flight += !request.write;
   look_now(now);
+  if (blame.on()) {
+    if (!request.write) blame.leave(DramBlame::kQueue, request.tenant, source.requests->next_arrival(), now);
+    blame.accepted(source.next.bank, slot, request.tenant, request.write);
+  }
   source.requests->pop(now);
   source.looked_up = false;
   return true;

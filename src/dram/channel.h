@@ -15,6 +15,7 @@
 
 #include "dram/address_map.h"
 #include "dram/device.h"
+#include "dram/dram_blame.h"
 #include "dram/dram_config.h"
 #include "dram/dram_stats.h"
 #include "engine/clock.h"
@@ -71,10 +72,16 @@ class Channel final : public Unit {
   /// Every command from here on is also written there; null ends that.
   void log_commands(std::vector<DramCommand>* log) { log_ = log; }
 
+  /// From now on: which tenant's reads wait for which tenant. After the sources are connected, before the first cycle.
+  void enable_blame(u32 tenants);
+  /// Closes those books, before cycle `now`.
+  void settle_blame(Cycle now);
+
   const AddressMap& map() const { return map_; }
   bool idle() const { return stats.waiting == 0 && stats.reads_in_flight == 0; }
 
   DramStats stats;
+  DramBlame blame;
 
  private:
   using Choice = DramScheduler::Choice;
@@ -147,6 +154,9 @@ class Channel final : public Unit {
   bool refresh(u64 cycle, bool bus_free);
   void choose_anew();
   void classify(u32 bank);
+  void find_command(u32 bank);
+  void note_arrivals(Cycle now);
+  void note_row_command(u32 bank);
   Best best_column(u64 cycle);
   Best best_activate(u64 cycle);
   Best best_precharge(u64 cycle);

@@ -65,6 +65,7 @@ bool Channel::refresh(u64 cycle, bool bus_free) {
     if (cycle >= own.due && !own.pending) {
       own.pending = true;
       blocked_ |= banks;
+      blame.refresh(banks);
     }
     if (!own.pending) {
       refresh_at_ = std::min(refresh_at_, own.due);
@@ -111,9 +112,16 @@ void Channel::choose_anew() {
   stale_ = 0;
 }
 
-/// Which command the bank's choice needs next, and from when on the bank allows it.
 void Channel::classify(u32 bank) {
+  find_command(bank);
+  if (!blame.on()) return;
+  blame.works_towards(bank, choices_[bank].slot, blocked_ & bit(bank) ? kNever : clock_.core(ready_at_[bank]));
+}
+
+/// Which command the bank's choice needs next, and from when on the bank allows it.
+void Channel::find_command(u32 bank) {
   const u64 own = bit(bank);
+  ready_at_[bank] = 0;
   wants_column_ &= ~own;
   wants_activate_ &= ~own;
   wants_precharge_ &= ~own;
@@ -193,11 +201,19 @@ Channel::Best Channel::best_precharge(u64 cycle) {
   return best;
 }
 
+void Channel::note_row_command(u32 bank) {
+  if (!blame.on()) return;
+  const u16 slot = choices_[bank].slot;
+  const DramRequest& request = slots_[slot].request;
+  blame.row_command(bank, slot, request.tenant, request.write);
+}
+
 void Channel::issue_precharge(u32 bank, u64 cycle) {
   device_.precharge(bank, cycle);
   log(DramCommand::Kind::kPrecharge, bank, cycle, 0);
   ++stats.precharges;
   conflicted_ |= bit(bank);
+  note_row_command(bank);
   classify(bank);
 }
 
@@ -207,6 +223,7 @@ void Channel::issue_activate(u32 bank, u64 cycle) {
   log(DramCommand::Kind::kActivate, bank, cycle, row);
   ++stats.activations;
   fresh_ |= bit(bank);
+  note_row_command(bank);
   activate_at_ = std::max(activate_at_, device_.first_activate());
   classify(bank);
 }
@@ -218,6 +235,7 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   const bool write = slot.request.write, walk = slot.request.walk_level != 0;
   const TenantId tenant = slot.request.tenant;
   const u64 end = device_.column(bank, write, cycle);
+  blame.column_command(bank, index, tenant, write, slot.accepted);
   passed_ = chosen.passes ? passed_ + 1 : 0;
   bus_at_ = device_.bus_free_after(cycle);
   column_at_ = std::max(column_at_, bus_at_);
@@ -235,6 +253,7 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
     const Cycle at = clock_.core(end);
     traffic.latency.add(at - slot.accepted);
     traffic.read_latency[tenant] += at - slot.accepted;
+    blame.arrive_at(DramBlame::returns(slot.source), tenant, at);
     sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, slot.request.copy}, tenant, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;

@@ -57,6 +57,27 @@ class Funnel {
   void absorb(Cycle now) {
     for (u32 word = 0; word < words_; ++word) ready_[word] |= std::exchange(arriving_[slot(now) * words_ + word], 0);
   }
+  /// Likewise, and calls `each(lane, message)` for everything that arrives in this cycle.
+  template <class F>
+  void absorb(Cycle now, F&& each) {
+    for (u32 word = 0; word < words_; ++word) {
+      for (u64 left = arriving_[slot(now) * words_ + word]; left != 0; left &= left - 1) {
+        const u32 lane = word * 64 + static_cast<u32>(std::countr_zero(left));
+        visit_arrived(lane, now, [&](const T& message, Cycle arrived) {
+          if (arrived == now) each(lane, message);
+        });
+      }
+    }
+    absorb(now);
+  }
+  /// Calls `each(message, arrived)` for what has arrived on a lane by cycle `now`, in order.
+  template <class F>
+  void visit_arrived(u32 lane, Cycle now, F&& each) const {
+    const Ring<Traveller>& waiting = lanes_[lane].waiting;
+    for (u32 i = 0; i < waiting.size() && waiting[i].arrives <= now; ++i) each(waiting[i].message, waiting[i].arrives);
+  }
+  /// When the front of a lane arrived.
+  Cycle arrival(u32 lane) const { return lanes_[lane].waiting.front().arrives; }
   /// The first lane at or after `from`, around the circle, whose front has arrived; kNoLane when there is none.
   u32 next_ready(u32 from) const {
     return scan(from, [&](u32 word) { return ready_[word]; });

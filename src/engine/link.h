@@ -80,6 +80,12 @@ class Link {
     }
     return waiting_.pop().message;
   }
+  /// Calls `each(message, arrived)` for what has arrived by cycle `now`, in order.
+  template <class F>
+  void visit_arrived(Cycle now, F&& each) const {
+    for (u32 i = 0; i < waiting_.size() && waiting_[i].arrives <= now; ++i)
+      each(waiting_[i].message, waiting_[i].arrives);
+  }
   /// When the oldest message arrives: a consumer that sleeps is woken then by itself.
   Cycle next_arrival() const { return waiting_.empty() ? kNever : waiting_.front().arrives; }
 

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "engine/check.h"
+#include "experiment/blame_table.h"
 #include "experiment/plot.h"
 #include "experiment/sweep_file.h"
 #include "text/output.h"
@@ -185,6 +186,31 @@ Chart chart_of(const Plot& plot, const Values& values) {
   return chart;
 }
 
+/// Who waited for whom at each point that counted it: a table each, folded up.
+std::string blame_of(Store& store, const std::string& sweep) {
+  Statement tenants(store.database(),
+                    "SELECT name FROM tenant JOIN job ON job.number = tenant.job WHERE job.id = ? ORDER BY tenant");
+  Statement cells(store.database(), "SELECT name, value FROM stats WHERE job = ? AND name LIKE '%.blame.%'");
+  std::string html;
+  for (const Point& point : store.points(sweep)) {
+    std::vector<std::string> names;
+    tenants.bind(point.job);
+    while (tenants.step()) names.push_back(tenants.text(0));
+    BlameSummary blame(static_cast<u32>(names.size()));
+    cells.bind(point.job);
+    while (cells.step()) blame.add_cell(cells.text(0), cells.number(1));
+    if (blame.empty()) continue;
+    std::string where;
+    for (const auto& [key, value] : point.labels)
+      if (!value.empty()) where += fmt::format("{}{} {}", where.empty() ? "" : ", ", key, value);
+    html += fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(where), blame.html(names));
+  }
+  if (html.empty()) return html;
+  return "<h3>Who waits for whom</h3>\n<p>Cycles that requests waited, and which share of them for what whom held "
+         "(red: others).</p>\n" +
+         html;
+}
+
 struct SweepReport {
   std::string claims;  // lines of CSV
   std::string html;
@@ -239,6 +265,7 @@ SweepReport report_sweep(Store& store, const std::string& name, const fs::path& 
       report.said += fmt::format("{} is not drawn: {}\n", image, error.what());
     }
   }
+  report.html += blame_of(store, name);
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "config/field_list.h"
+#include "experiment/blame_table.h"
 #include "text/table.h"
 #include "version.h"
 
@@ -157,8 +158,8 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                 note_on(tenant, progress, rate.capped, check_asked)));
     tenant_trees.push_back(std::move(tree));
   }
-  // Identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
-  if (gpu.quiet()) gpu.stats().check_identities();
+  // Most identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
+  gpu.stats().check_identities(!gpu.quiet());
   const std::string digest = gpu.stats().digest();
   const double cycles = static_cast<double>(gpu.now()), instructions = static_cast<double>(warp_instructions);
   result.json = {{"schema", "terrace.run/1"},
@@ -181,6 +182,13 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                     "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
                                     gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
                                     cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+  if (const BlameSummary blame(gpu.stats()); !blame.empty()) {
+    result.json["blame"] = blame.json();
+    std::vector<std::string> names;
+    for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
+    result.text += "\nWho waits for whom: cycles that requests waited, and which share of them for what whom held\n" +
+                   blame.table(names).plain();
+  }
   return result;
 }
 

@@ -56,6 +56,7 @@ struct TenancyConfig {
   u32 reference_sms = 0;
   bool flush_on_relaunch = false;
   bool flush_on_switch = true;
+  bool blame = true;
   void describe(Fields& v) {
     v("share", share, {"fixed", "present"},
       "whether SMs of a tenant that is not there stay idle, or are divided evenly among those who are, anew whenever "
@@ -65,6 +66,7 @@ struct TenancyConfig {
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
     v("flush_on_relaunch", flush_on_relaunch, "a tenant that starts again finds its TLBs and walk caches empty");
     v("flush_on_switch", flush_on_switch, "an SM that goes to another tenant forgets the translations of the old one");
+    v("blame", blame, "count which tenant's requests wait for which tenant, when there are several tenants");
   }
 };
 

@@ -41,10 +41,23 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_sms(sms_of_tenant);
   build_memory();
   connect_translation();
+  if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
   describe_stats();
 }
 
+void Gpu::enable_blame() {
+  const u32 tenants = static_cast<u32>(tenants_.size());
+  for (const auto& tlb : tlbs_) tlb->enable_blame(tenants);
+  for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
+  for (const auto& slice : slices_) slice->enable_blame(tenants);
+  for (const auto& channel : channels_) channel->enable_blame(tenants);
+  for (u32 i = 0; i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
+}
+
 void Gpu::describe_stats() {
+  const auto add_blame = [&](std::string unit, Blame& blame) {
+    if (blame.on()) stats_.add(unit + ".blame", blame);
+  };
   stats_.add("gpu.dispatcher", dispatcher_->stats);
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
@@ -52,17 +65,29 @@ void Gpu::describe_stats() {
     if (!tlbs_.empty()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
+    add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->blame(i));
   }
-  for (u32 i = 0; i < tlbs_.size(); ++i) stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
+  for (u32 i = 0; i < tlbs_.size(); ++i) {
+    stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
+    add_blame(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->blame);
+  }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
+    add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
+    if (config_.mmu.walks_via == MmuConfig::Via::kL2)
+      add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
+    add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
+    add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
   }
-  for (u32 i = 0; i < channels_.size(); ++i) stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
+  for (u32 i = 0; i < channels_.size(); ++i) {
+    stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
+    add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
+  }
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
@@ -276,8 +301,16 @@ TranslationSummary Gpu::translation(TenantId tenant) const {
 
 void Gpu::settle() {
   for (const auto& sm : sms_) sm->settle(now());
+  for (const auto& tlb : tlbs_) tlb->settle(now());
+  for (const auto& mmu : mmus_) mmu->settle(now());
+  for (const auto& slice : slices_) slice->settle(now());
+  requests_->settle(now());
+  replies_->settle(now());
   if (now() == 0) return;
-  for (const auto& channel : channels_) channel->settle(now() - 1);
+  for (const auto& channel : channels_) {
+    channel->settle(now() - 1);
+    channel->settle_blame(now());
+  }
 }
 
 bool Gpu::quiet() const {

@@ -136,6 +136,7 @@ class Gpu {
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
   Sm::Wiring sm_wiring(u32 sm);
   void describe_stats();
+  void enable_blame();
   void start_run(TenantId tenant);
   void launch_next(TenantId tenant);
   void end_kernel(TenantId tenant);

@@ -15,6 +15,7 @@
 #include "engine/funnel.h"
 #include "engine/scheduler.h"
 #include "engine/types.h"
+#include "stats/blame.h"
 #include "stats/stat_fields.h"
 
 namespace terrace {
@@ -67,13 +68,20 @@ class Crossbar {
     }
     return outputs_[output].funnel->can_push(input, now);
   }
-  void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits) {
+  /// Whether the input port itself is free; if not, nothing can be sent wherever it goes.
+  bool input_free(u32 input, Cycle now) const { return inputs_[input].free_at <= now; }
+  void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
     inputs_[input].free_at = now + flits;
-    outputs_[output].funnel->push(input, now, {packet, flits});
+    outputs_[output].funnel->push(input, now, {packet, static_cast<u16>(flits), tenant});
   }
 
   /// For the receiver, first in each tick.
-  void absorb(u32 output, Cycle now) { outputs_[output].funnel->absorb(now); }
+  void absorb(u32 output_index, Cycle now) {
+    Output& output = outputs_[output_index];
+    if (!output.blame.on()) return output.funnel->absorb(now);
+    output.blame.advance(now);
+    output.funnel->absorb(now, [&](u32, const Wrapped& arrived) { output.blame.arrive(kAll, arrived.tenant); });
+  }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
@@ -88,7 +96,13 @@ class Crossbar {
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
+    const Cycle arrived = output.funnel->arrival(output.turn);
     const Wrapped taken = output.funnel->pop(output.turn, now);
+    if (output.blame.on()) {
+      output.blame.leave(kAll, taken.tenant, arrived, now);
+      output.last.only(taken.tenant);
+      output.blame.waits_for(kAll, kPort, output.last);
+    }
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.free_at = now + taken.flits;
     ++output.stats.packets;
@@ -97,8 +111,37 @@ class Crossbar {
     return taken.packet;
   }
 
+  u32 outputs() const { return static_cast<u32>(outputs_.size()); }
   u32 inputs() const { return static_cast<u32>(inputs_.size()); }
   NocPortStats& stats(u32 output) { return outputs_[output].stats; }
+
+  /// Which tenant's packets wait for which tenant at an output. `more` says for what else than the port they may wait:
+  /// the receiver does not take them. Before the first cycle.
+  void enable_blame(u32 output_index, u32 tenants, const std::vector<Blame::Cause>& more = {}) {
+    std::vector<Blame::Cause> causes{{"port", "packets wait for an output port, the last one received holds it"}};
+    causes.insert(causes.end(), more.begin(), more.end());
+    Output& output = outputs_[output_index];
+    output.blame.enable(tenants, causes, 1);
+    output.last = output.blame.holders(1);
+    output.blame.waits_for(kAll, kPort, output.last);
+  }
+  /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for
+  /// cause `which` of `more`.
+  void refused(u32 output, u32 which, const Holders& holders) {
+    if (outputs_[output].blame.on()) outputs_[output].blame.waits_for(kAll, kPort + 1 + which, holders);
+  }
+  Blame& blame(u32 output) { return outputs_[output].blame; }
+  /// Closes statistics that run over cycles, before cycle `now`.
+  void settle(Cycle now) {
+    for (Output& output : outputs_) {
+      output.blame.settle(now, [&](const Blame::Waiting& waits) {
+        for (u32 lane = 0; lane < inputs_.size(); ++lane) {
+          output.funnel->visit_arrived(lane, now - 1,
+                                       [&](const Wrapped& packet, Cycle arrived) { waits(packet.tenant, arrived); });
+        }
+      });
+    }
+  }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
     u32 all = 0;
@@ -109,8 +152,11 @@ class Crossbar {
  private:
   struct Wrapped {
     Packet packet{};
-    u32 flits = 0;
+    u16 flits = 0;
+    TenantId tenant{};
   };
+  static constexpr Blame::Room kAll = 0;
+  static constexpr u32 kPort = 0;
   struct Input {
     UnitId unit{};
     Cycle free_at = 0;
@@ -122,6 +168,8 @@ class Crossbar {
     u32 pointer = 0;  // the lane that is asked first
     u32 turn = 0;
     NocPortStats stats;
+    Blame blame;
+    Holders last;  // whose packet the port received last
   };
 
   Scheduler& scheduler_;

@@ -247,7 +247,7 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, C
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
   wiring_.truth.sends(ref, access);
-  wiring_.requests.send(port_, slice, now, ref, noc_.flits(data));
+  wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
   return true;
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "engine/types.h"
 
@@ -33,6 +35,24 @@ class PerTenant {
 
  private:
   std::array<T, kMaxTenants> each_{};
+};
+
+/// How much each tenant (a row) has to do with each other one (a column), and with nobody (the last column). Without a
+/// call of `resize` it is empty, counts nothing and takes no room.
+class TenantMatrix {
+ public:
+  void resize(u32 tenants) {
+    columns_ = tenants + 1;
+    cells_.assign(size_t{tenants} * columns_, {});
+  }
+  std::span<Counter> row(u32 tenant) { return std::span(cells_).subspan(size_t{tenant} * columns_, columns_); }
+  std::span<Counter> cells() { return cells_; }
+  std::span<const Counter> cells() const { return cells_; }
+  u32 columns() const { return columns_; }
+
+ private:
+  u32 columns_ = 1;
+  std::vector<Counter> cells_;
 };
 
 }  // namespace terrace

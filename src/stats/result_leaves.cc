@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "stats/stat_tree.h"
+
 namespace terrace {
 
 namespace {
@@ -17,6 +19,13 @@ void flatten(const Tree& tree, const std::string& name, const std::string& unit,
       if (counted && key == "tenants") {
         for (std::size_t i = 0; i < value.items().size(); ++i)
           flatten(value.items()[i], fmt::format("{}{{tenant={}}}", name, i), its_unit, into);
+      } else if (counted && key == "matrix") {
+        const u32 tenants = static_cast<u32>(value.items().size());
+        for (u32 row = 0; row < tenants; ++row) {
+          u32 cell = row * (tenants + 1);
+          for (const Tree& each : value.items()[row].items())
+            flatten(each, matrix_cell_name(name, cell++, tenants), its_unit, into);
+        }
       } else if (counted && key == "buckets") {
         for (const Tree& bucket : value.items())
           if (bucket.items().size() == 2)

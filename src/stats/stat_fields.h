@@ -24,17 +24,22 @@
 
 namespace terrace {
 
-enum class StatShape : u8 { kCounter, kPerTenant, kHistogram };
+enum class StatShape : u8 { kCounter, kPerTenant, kHistogram, kMatrix };
 
 /// A sum of counters and of plain numbers (levels, such as what is in flight now). It holds for each tenant apart when
 /// all its terms are counted per tenant.
 class Sum {
  public:
+  struct Term {
+    std::span<const Counter> cells;
+    u32 columns = 1;  // cells of each tenant
+  };
   void add(const Counter& counter) {
-    terms_.push_back({&counter, 1});
+    terms_.push_back({{&counter, 1}});
     per_tenant_ = false;
   }
-  void add(const PerTenant<Counter>& counters) { terms_.push_back({counters.each().data(), kMaxTenants}); }
+  void add(const PerTenant<Counter>& counters) { terms_.push_back({counters.each()}); }
+  void add(const TenantMatrix& matrix) { terms_.push_back({matrix.cells(), matrix.columns()}); }
   void add(u64 level) {
     level_ += level;
     per_tenant_ = false;
@@ -42,10 +47,10 @@ class Sum {
 
   bool per_tenant() const { return per_tenant_; }
   u64 level() const { return level_; }
-  std::span<const std::span<const Counter>> terms() const { return terms_; }
+  std::span<const Term> terms() const { return terms_; }
 
  private:
-  std::vector<std::span<const Counter>> terms_;
+  std::vector<Term> terms_;
   u64 level_ = 0;
   bool per_tenant_ = true;
 };
@@ -70,12 +75,21 @@ class StatFields {
   void operator()(std::string_view name, Histogram& histogram, std::string_view unit, std::string_view doc) {
     on_stat(name, StatShape::kHistogram, histogram.cells(), histogram.log2_width(), unit, doc);
   }
+  void operator()(std::string_view name, TenantMatrix& matrix, std::string_view unit, std::string_view doc) {
+    on_stat(name, StatShape::kMatrix, matrix.cells(), 0, unit, doc);
+  }
   /// Derived when exporting; never stored, never part of the digest.
   void ratio(std::string_view name, const Sum& numerator, const Sum& denominator, std::string_view doc) {
     on_ratio(name, numerator, denominator, doc);
   }
-  /// Holds at the end of every run, or the run is an error (ModelError).
-  void identity(std::string_view sentence, const Sum& left, const Sum& right) { on_identity(sentence, left, right); }
+  /// Holds at the end of every run that leaves nothing in flight, or the run is an error (ModelError).
+  void identity(std::string_view sentence, const Sum& left, const Sum& right) {
+    on_identity(sentence, left, right, false);
+  }
+  /// Holds at the end of every run, wherever it was cut off.
+  void always(std::string_view sentence, const Sum& left, const Sum& right) {
+    on_identity(sentence, left, right, true);
+  }
 
   template <class Struct>
   void group(std::string_view name, Struct& inner) {
@@ -88,7 +102,7 @@ class StatFields {
   virtual void on_stat(std::string_view name, StatShape shape, std::span<Counter> cells, u32 log2_width,
                        std::string_view unit, std::string_view doc) = 0;
   virtual void on_ratio(std::string_view name, const Sum& numerator, const Sum& denominator, std::string_view doc) = 0;
-  virtual void on_identity(std::string_view sentence, const Sum& left, const Sum& right) = 0;
+  virtual void on_identity(std::string_view sentence, const Sum& left, const Sum& right, bool always) = 0;
   virtual void enter(std::string_view name) = 0;
   virtual void leave() = 0;
 };

@@ -25,7 +25,7 @@ class NamedStats : public StatFields {
 
   void on_stat(std::string_view, StatShape, std::span<Counter>, u32, std::string_view, std::string_view) override {}
   void on_ratio(std::string_view, const Sum&, const Sum&, std::string_view) override {}
-  void on_identity(std::string_view, const Sum&, const Sum&) override {}
+  void on_identity(std::string_view, const Sum&, const Sum&, bool) override {}
   void enter(std::string_view name) override { prefixes_.push_back(name_of(name)); }
   void leave() override { prefixes_.pop_back(); }
 
@@ -52,18 +52,19 @@ using Reading = std::function<u64(const Counter&)>;
 /// Of one tenant, or of all together (kMaxTenants).
 u64 evaluate(const Sum& sum, u32 tenant, const Reading& read) {
   u64 total = sum.level();
-  for (const auto cells : sum.terms())
+  for (const auto& [cells, columns] : sum.terms())
     for (u32 i = 0; i < cells.size(); ++i)
-      if (tenant == kMaxTenants || i == tenant) total += read(cells[i]);
+      if (tenant == kMaxTenants || i / columns == tenant) total += read(cells[i]);
   return total;
 }
 
 class IdentityChecker final : public NamedStats {
  public:
-  using NamedStats::NamedStats;
+  IdentityChecker(const std::string& unit, bool in_flight) : NamedStats(unit), in_flight_(in_flight) {}
 
  protected:
-  void on_identity(std::string_view sentence, const Sum& left, const Sum& right) override {
+  void on_identity(std::string_view sentence, const Sum& left, const Sum& right, bool always) override {
+    if (in_flight_ && !always) return;
     const Reading now = [](const Counter& counter) { return counter.value; };
     const bool apart = left.per_tenant() && right.per_tenant();
     for (u32 tenant = apart ? 0 : kMaxTenants; tenant < (apart ? kMaxTenants : kMaxTenants + 1); ++tenant) {
@@ -72,6 +73,9 @@ class IdentityChecker final : public NamedStats {
                 apart ? fmt::format(" for tenant {}", tenant) : "", l, r);
     }
   }
+
+ private:
+  bool in_flight_;
 };
 
 class RatioWriter final : public NamedStats {
@@ -132,6 +136,17 @@ void write_histogram(Tree& at, const Histogram& shape, std::span<const u64> cell
   at["buckets"] = std::move(buckets);
 }
 
+/// One list for each tenant that waits: its cycles for each holder, then for nobody.
+Tree matrix_tree(std::span<const u64> cells, u32 tenants) {
+  Tree rows = Tree::list();
+  for (u32 row = 0; row < tenants; ++row) {
+    Tree columns = Tree::list();
+    for (const u64 cell : cells.subspan(size_t{row} * (tenants + 1), tenants + 1)) columns.push(cell);
+    rows.push(std::move(columns));
+  }
+  return rows;
+}
+
 }  // namespace
 
 void StatTree::add(std::string path, StatsRef stats) {
@@ -184,6 +199,7 @@ Tree StatTree::json() const {
       at["tenants"] = Tree::list();
       for (u32 tenant = 0; tenant < tenants_; ++tenant) at["tenants"].push(cells[tenant]);
     }
+    if (stat.shape == StatShape::kMatrix) at["matrix"] = matrix_tree(cells, tenants_);
   }
   const Reading read = [&](const Counter& counter) {
     const auto cell = cell_of_.find(&counter);
@@ -223,7 +239,7 @@ u64 StatTree::total_of(const std::string& pattern) const {
   return total;
 }
 
-void StatTree::check_identities() const {
+void StatTree::check_identities(bool in_flight) const {
   for (const Stat& stat : stats_) {
     if (stat.shape != StatShape::kPerTenant) continue;
     for (u32 tenant = tenants_; tenant < kMaxTenants; ++tenant)
@@ -231,9 +247,10 @@ void StatTree::check_identities() const {
                 stat.cells[tenant].value, tenant, tenants_);
   }
   for (const Unit& unit : units_) {
-    IdentityChecker checker(unit.path);
+    IdentityChecker checker(unit.path, in_flight);
     unit.stats.describe(checker);
   }
+  if (in_flight) return;
   for (const CrossIdentity& identity : identities_) {
     u64 left = 0, right = 0;
     for (const std::string& pattern : identity.left) left += total_of(pattern);
@@ -241,6 +258,12 @@ void StatTree::check_identities() const {
     SIM_CHECK(left == right, "\"{}\" does not hold: {} ({}) is not {} ({})", identity.sentence, left,
               fmt::join(identity.left, " + "), right, fmt::join(identity.right, " + "));
   }
+}
+
+std::string matrix_cell_name(std::string_view name, u32 cell, u32 tenants) {
+  const u32 row = cell / (tenants + 1), column = cell % (tenants + 1);
+  return column == tenants ? fmt::format("{}{{tenant={} holder=nobody}}", name, row)
+                           : fmt::format("{}{{tenant={} holder={}}}", name, row, column);
 }
 
 std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& values, bool zero_buckets) {
@@ -252,6 +275,9 @@ std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& value
       for (u32 tenant = 0; tenant < tree.tenants(); ++tenant)
         cells.push_back(
             {fmt::format("{}{{tenant={}}}", stat.name, tenant), own[tenant], stat.unit, stat.first + tenant});
+    if (stat.shape == StatShape::kMatrix)
+      for (u32 i = 0; i < own.size(); ++i)
+        cells.push_back({matrix_cell_name(stat.name, i, tree.tenants()), own[i], stat.unit, stat.first + i});
     if (stat.shape != StatShape::kHistogram) continue;
     const Histogram shape(stat.log2_width);
     for (u32 bucket = 0; bucket < Histogram::kBuckets; ++bucket)

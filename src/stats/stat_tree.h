@@ -25,6 +25,9 @@ struct Stat {
   std::size_t first;  // of its cells, in a snapshot
 };
 
+/// "gpu.mmu.0.blame.queue{tenant=0 holder=1}"; the last of a row is {tenant=0 holder=nobody}.
+std::string matrix_cell_name(std::string_view name, u32 cell, u32 tenants);
+
 /// The value of every cell at one moment, in the order of the tree.
 using StatSnapshot = std::vector<u64>;
 
@@ -56,8 +59,9 @@ class StatTree {
   std::string digest() const;
 
   /// A violated identity is a ModelError that names the unit, the sentence and both sides. Identities see everything
-  /// since the machine began: what was in flight at mark_start would not balance.
-  void check_identities() const;
+  /// since the machine began: what was in flight at mark_start would not balance. While something is in flight only
+  /// those are asked that hold always.
+  void check_identities(bool in_flight = false) const;
 
  private:
   struct Unit {
@@ -80,7 +84,7 @@ class StatTree {
   StatSnapshot base_;
 };
 
-/// `name{tenant=1}`, `name`, `name{from=32}` and so on for each exported cell of a snapshot, in order. Buckets in which
+/// `name{tenant=1}`, `name`, `name{from=32}`, `name{tenant=1 holder=0}` and so on for each exported cell of a snapshot, in order. Buckets in which
 /// nothing fell are left out.
 struct StatCell {
   std::string name;

@@ -42,15 +42,24 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
 }
 
 Cycle Mmu::tick(Cycle now) {
-  wiring_.requests.absorb(now);
+  blame.advance(now);
+  absorb_requests(now);
   wiring_.memory->absorb(now);
   accept_reads(now);
   accept_requests(now);
   place_walks(now);
   advance_walkers(now);
+  if (blame.on()) note_refusals();
   send_reads(now);
   send_results(now);
   return next_wakeup(now);
+}
+
+void Mmu::absorb_requests(Cycle now) {
+  if (!blame.on()) return wiring_.requests.absorb(now);
+  wiring_.requests.absorb(
+      now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
+  blame.begin_intake(config_.rate);
 }
 
 void Mmu::accept_reads(Cycle now) {
@@ -67,11 +76,17 @@ void Mmu::accept_requests(Cycle now) {
   for (u32 taken = 0; taken < config_.rate; ++taken) {
     const u32 lane = wiring_.requests.next_ready(pointer_, full_lanes_);
     if (lane == Funnel<TranslationRequest>::kNoLane) return;
+    const Cycle arrived = wiring_.requests.arrival(lane);
     const TranslationRequest request = wiring_.requests.pop(lane, now);
+    if (blame.on()) {
+      blame.leave(blame.in_front(lane), request.tenant, arrived, now);
+      blame.taken_in(request.tenant);
+    }
     pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
     ++stats.requests[request.tenant];
     if (front_tlbs_know(request, lane / wiring_.lanes_per_tlb, now)) continue;
     lanes_[lane].arrivals.push({request, now + front_cycles_});
+    blame.arrive_at(blame.looked_up(lane), request.tenant, now + front_cycles_);
     if (lanes_[lane].arrivals.full()) full_lanes_[lane / 64] |= u64{1} << lane % 64;
   }
 }
@@ -122,11 +137,13 @@ bool Mmu::place(Lane& lane, u32 source, Cycle now) {
   ++stats.under_way;
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
-  lane.arrivals.pop();
   const u32 number = static_cast<u32>(&lane - lanes_.data());
+  blame.leave(blame.looked_up(number), walk.tenant, first.at, now);
+  lane.arrivals.pop();
   full_lanes_[number / 64] &= ~(u64{1} << number % 64);
   if (walker == WalkScheduler::kQueued) {
     ++stats.waited[walk.tenant];
+    blame.queued(walk);
   } else {
     start(static_cast<u32>(walker), walk, now);
   }
@@ -139,6 +156,7 @@ void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
   ++busy_;
   stats.concurrent.add(busy_);
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
+  blame.started(walker, walk);
   walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
   resume_at(walker, now + walk.selection_cycles + walk_cache_.cycles());
 }
@@ -168,7 +186,7 @@ void Mmu::begin_levels(u32 walker, Cycle now) {
   its.node = wiring_.spaces.root(its.walk.tenant);
   if (walk_cache_.each_level()) return look_at_level(walker, now);
   const WalkCache::Known known = walk_cache_.begin(its.walk);
-  if (known.level == 0) return queue_read(walker);
+  if (known.level == 0) return queue_read(walker, now);
   its.level = known.level;
   stats.skipped[its.walk.tenant] += known.level;
   follow(walker, known.entry, now);
@@ -178,7 +196,7 @@ void Mmu::begin_levels(u32 walker, Cycle now) {
 void Mmu::look_at_level(u32 walker, Cycle now) {
   Walker& its = walkers_[walker];
   TableEntry entry;
-  if (!walk_cache_.probe(its.level, its.walk, entry)) return queue_read(walker);
+  if (!walk_cache_.probe(its.level, its.walk, entry)) return queue_read(walker, now);
   ++stats.skipped[its.walk.tenant];
   follow(walker, entry, now);
 }
@@ -194,21 +212,25 @@ void Mmu::follow(u32 walker, TableEntry entry, Cycle now) {
   if (walk_cache_.each_level()) {
     resume_at(walker, now + walk_cache_.cycles());
   } else {
-    queue_read(walker);
+    queue_read(walker, now);
   }
 }
 
-void Mmu::queue_read(u32 walker) {
+void Mmu::queue_read(u32 walker, Cycle now) {
   Walker& its = walkers_[walker];
   ++its.reads;
   ++stats.reads[its.walk.tenant];
   const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
   its.line = {entry.raw & ~u64{line_mask_}};
-  unsent_[wiring_.memory->lane_of(its.line)].push(walker);
+  its.read_since = now;
+  const u32 lane = wiring_.memory->lane_of(its.line);
+  unsent_[lane].push(walker);
+  blame.arrive(blame.unsent(lane), its.walk.tenant);
 }
 
 void Mmu::send_reads(Cycle now) {
-  for (Ring<u32>& lane : unsent_) {
+  for (u32 i = 0; i < unsent_.size(); ++i) {
+    Ring<u32>& lane = unsent_[i];
     while (!lane.empty()) {
       const u32 walker = lane.front();
       const Walker& its = walkers_[walker];
@@ -221,6 +243,7 @@ void Mmu::send_reads(Cycle now) {
         break;
       }
       lane.pop();
+      blame.read_sent(i, its.walk.tenant, its.read_since, now);
     }
   }
 }
@@ -239,9 +262,13 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   results_[walk.source].push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
   idle_.insert(walker);
   --busy_;
+  blame.ended(walker, walk);
   // A place falls free, or a walker: whoever was refused may ask again.
   for (Lane& lane : lanes_) lane.refused = false;
-  if (const std::optional<Walk> next = scheduler_->next(walker, now)) start(walker, *next, now);
+  if (const std::optional<Walk> next = scheduler_->next(walker, now)) {
+    blame.left_queue(*next, now);
+    start(walker, *next, now);
+  }
 }
 
 void Mmu::send_results(Cycle now) {
@@ -279,6 +306,40 @@ void Mmu::flush_page(u64 key) {
   tlb1_.flush_page(key);
   tlb2_.flush_page(key);
   walk_cache_.flush_page(tenant_of_key(key), page_of_key(key));
+}
+
+void Mmu::enable_blame(u32 tenants) {
+  blame.enable(tenants, static_cast<u32>(lanes_.size()), static_cast<u32>(unsent_.size()),
+               static_cast<u32>(walkers_.size()), *scheduler_);
+}
+
+/// Those behind a request that finds no place wait for what it waits for.
+void Mmu::note_refusals() {
+  for (u32 i = 0; i < lanes_.size(); ++i) {
+    const bool full = full_lanes_[i / 64] >> i % 64 & 1;
+    if (lanes_[i].refused) {
+      blame.wait_for_place(i, lanes_[i].arrivals.front().request.tenant, full);
+    } else if (!full) {
+      blame.wait_for_intake(i);
+    }
+  }
+}
+
+void Mmu::settle(Cycle now) {
+  if (!blame.on() || now == 0) return;
+  blame.settle(now, [&](const Blame::Waiting& waits) {
+    for (u32 i = 0; i < lanes_.size(); ++i) {
+      wiring_.requests.visit_arrived(
+          i, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
+      const Ring<Arrival>& arrivals = lanes_[i].arrivals;
+      for (u32 k = 0; k < arrivals.size() && arrivals[k].at <= now; ++k)
+        waits(arrivals[k].request.tenant, arrivals[k].at);
+    }
+    for (const Ring<u32>& lane : unsent_) {
+      for (u32 k = 0; k < lane.size(); ++k) waits(walkers_[lane[k]].walk.tenant, walkers_[lane[k]].read_since);
+    }
+    blame.visit_queued(now, scheduler_->waiting(), waits);
+  });
 }
 
 void Mmu::flush_tenant(TenantId tenant) {

@@ -19,6 +19,7 @@
 #include "translation/address_space.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
+#include "translation/walk_blame.h"
 #include "translation/walk_cache.h"
 #include "translation/walk_memory.h"
 #include "wire/translate.h"
@@ -76,7 +77,13 @@ class Mmu final : public Unit {
   /// Who shares the walkers from now on; wake the unit for `now`. Between cycles only.
   void divide_among(const std::vector<TenantId>& tenants, Cycle now);
 
+  /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
+  void enable_blame(u32 tenants);
+  /// Closes statistics that run over cycles, before cycle `now`.
+  void settle(Cycle now);
+
   MmuStats stats;
+  WalkBlame blame;
   WalkSchedulerStats& scheduler_stats() const { return scheduler_->stats; }
 
  private:
@@ -101,8 +108,9 @@ class Mmu final : public Unit {
     Walk walk;
     u64 sequence = 0;
     Cycle started = 0;
-    PhysAddr node{};  // of the level to be read
-    PhysAddr line{};  // of the entry to be read
+    Cycle read_since = 0;  // when its read was ready to leave
+    PhysAddr node{};       // of the level to be read
+    PhysAddr line{};       // of the entry to be read
     u32 level = 0;
     u32 reads = 0;
   };
@@ -127,7 +135,9 @@ class Mmu final : public Unit {
   void follow(u32 walker, TableEntry entry, Cycle now);
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void resume_at(u32 walker, Cycle at);
-  void queue_read(u32 walker);
+  void queue_read(u32 walker, Cycle now);
+  void absorb_requests(Cycle now);
+  void note_refusals();
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   Cycle next_wakeup(Cycle now) const;
 

@@ -19,7 +19,8 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
       seen_(wiring_.replies.size()) {
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
-      ports_.push_back({mmu.requests, mmu.first_lane + lane, Ring<Miss>(config.miss_entries)});
+      const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
+      ports_.push_back({mmu.requests, mmu.first_lane + lane, number, Ring<Miss>(config.miss_entries)});
     }
   }
   for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
@@ -27,9 +28,11 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
 }
 
 Cycle SharedTlb::tick(Cycle now) {
-  wiring_.requests.absorb(now);
+  blame.advance(now);
+  absorb_requests(now);
   accept_results(now);
   look_up(now);
+  if (blame.on()) note_hold_ups(now);
   send_misses(now);
   send_replies(now);
   return next_wakeup(now);
@@ -43,10 +46,15 @@ SharedTlb::MissPort& SharedTlb::port_of(TenantId tenant) {
 }
 
 void SharedTlb::accept_results(Cycle now) {
-  for (const MmuPort& mmu : wiring_.mmus) {
+  for (u32 i = 0; i < wiring_.mmus.size(); ++i) {
+    const MmuPort& mmu = wiring_.mmus[i];
     while (mmu.results->front(now)) {
       Translation result = mmu.results->pop(now);
       const TenantId tenant = tenant_of_key(result.key);
+      if (blame.on()) {
+        miss_holders_.give_back(tenant);
+        walk_holders_[i].remove(tenant);
+      }
       stats.evictions += tlb_.fill(result.key, result.frame);
       ++stats.fills[tenant];
       event(now, "page {:#x} arrives", result.key);
@@ -62,6 +70,59 @@ void SharedTlb::accept_results(Cycle now) {
   }
 }
 
+void SharedTlb::enable_blame(u32 tenants) {
+  const u32 mmus = static_cast<u32>(wiring_.mmus.size());
+  blame.enable(tenants,
+               {{"ports", "requests wait for a look-up, those that are made hold the ports"},
+                {"misses", "requests wait for a place for a miss, pages awaited from walks hold them"},
+                {"mmu", "misses wait for a place in front of the walks, those under way there hold them"}},
+               kMmu + mmus);
+  port_holders_ = blame.holders();
+  miss_holders_ = blame.holders(config_.miss_entries);
+  walk_holders_.assign(mmus, blame.holders());
+  blamed_.assign(held_up_.size(), 0);
+  blame.waits_for(kPorts, kPorts, port_holders_);
+  blame.waits_for(kMisses, kMisses, miss_holders_);
+  for (u32 i = 0; i < mmus; ++i) blame.waits_for(kMmu + i, kMmu, walk_holders_[i]);
+}
+
+void SharedTlb::absorb_requests(Cycle now) {
+  if (!blame.on()) return wiring_.requests.absorb(now);
+  wiring_.requests.absorb(
+      now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
+  port_holders_.reset(config_.ports);
+}
+
+/// While every place for a miss is taken, those that need one wait for a place, and those behind them too; all others
+/// wait for a port.
+void SharedTlb::note_hold_ups(Cycle now) {
+  for (u32 word = 0; word < blamed_.size(); ++word) {
+    const u64 held_up = misses_.full() ? held_up_[word] : 0;
+    for (u64 changed = held_up ^ blamed_[word]; changed != 0; changed &= changed - 1) {
+      const u32 bit = static_cast<u32>(std::countr_zero(changed)), sm = word * 64 + bit;
+      const Room to = held_up >> bit & 1 ? kMisses : kPorts;
+      wiring_.requests.visit_arrived(
+          sm, now, [&](const TranslationRequest& request, Cycle) { blame.move(room_of(sm), to, request.tenant); });
+    }
+    blamed_[word] = held_up;
+  }
+}
+
+void SharedTlb::settle(Cycle now) {
+  if (!blame.on() || now == 0) return;
+  blame.settle(now, [&](const Blame::Waiting& waits) {
+    for (u32 sm = 0; sm < wiring_.requests.lanes(); ++sm) {
+      wiring_.requests.visit_arrived(
+          sm, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
+    }
+    for (const MissPort& port : ports_) {
+      for (u32 i = 0; i < port.waiting.size() && port.waiting[i].at <= now; ++i) {
+        waits(port.waiting[i].request.tenant, port.waiting[i].at);
+      }
+    }
+  });
+}
+
 void SharedTlb::look_up(Cycle now) {
   for (u32 port = 0; port < config_.ports;) {
     // While every place for a miss is taken, those that need one are not asked again.
@@ -73,7 +134,12 @@ void SharedTlb::look_up(Cycle now) {
       continue;
     }
     held_up_[sm / 64] &= ~(u64{1} << sm % 64);
-    wiring_.requests.pop(sm, now);
+    const Cycle arrived = wiring_.requests.arrival(sm);
+    const TranslationRequest taken = wiring_.requests.pop(sm, now);
+    if (blame.on()) {
+      blame.leave(room_of(sm), taken.tenant, arrived, now);
+      port_holders_.take(taken.tenant);
+    }
     pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
     ++port;
   }
@@ -105,6 +171,10 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
       case Join::kFirst:
         let_go(request.key);
         port_of(request.tenant).waiting.push({request, now + config_.hit_cycles});
+        if (blame.on()) {
+          miss_holders_.take(request.tenant);
+          blame.arrive_at(kMmu + port_of(request.tenant).mmu, request.tenant, now + config_.hit_cycles);
+        }
         ++stats.misses[request.tenant];
         break;
     }
@@ -132,7 +202,12 @@ void SharedTlb::send_misses(Cycle now) {
     port.refused = false;
     if (port.waiting.empty() || port.waiting.front().at > now) continue;
     port.refused = !port.requests->can_push(port.lane, now);
-    if (!port.refused) port.requests->push(port.lane, now, port.waiting.pop().request);
+    if (port.refused) continue;
+    const Miss miss = port.waiting.pop();
+    port.requests->push(port.lane, now, miss.request);
+    if (!blame.on()) continue;
+    blame.leave(kMmu + port.mmu, miss.request.tenant, miss.at, now);
+    walk_holders_[port.mmu].add(miss.request.tenant);
   }
 }
 

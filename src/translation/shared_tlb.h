@@ -11,6 +11,7 @@
 #include "engine/miss_table.h"
 #include "engine/ring.h"
 #include "engine/scheduler.h"
+#include "stats/blame.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
@@ -60,7 +61,13 @@ class SharedTlb final : public Unit {
   void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
 
+  /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
+  void enable_blame(u32 tenants);
+  /// Closes statistics that run over cycles, before cycle `now`.
+  void settle(Cycle now);
+
   SharedTlbStats stats;
+  Blame blame;
 
  private:
   struct Waiter {
@@ -79,10 +86,12 @@ class SharedTlb final : public Unit {
   struct MissPort {
     Funnel<TranslationRequest>* requests;
     u32 lane = 0;
+    u32 mmu = 0;
     Ring<Miss> waiting;
     bool refused = false;
   };
-  static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
+  enum Room : u32 { kPorts, kMisses, kMmu };  // from kMmu on: one for each MMU
+  static constexpr u32 kEpoch = 1024;         // look-ups: the statistic of the ISCA'18 paper
 
   void accept_results(Cycle now);
   void look_up(Cycle now);
@@ -93,6 +102,9 @@ class SharedTlb final : public Unit {
   void reply(SmId sm, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
+  void absorb_requests(Cycle now);
+  void note_hold_ups(Cycle now);
+  Blame::Room room_of(u32 sm) const { return blamed_[sm / 64] >> sm % 64 & 1 ? kMisses : kPorts; }
   Cycle next_wakeup(Cycle now) const;
 
   const L2TlbConfig config_;
@@ -109,6 +121,10 @@ class SharedTlb final : public Unit {
   std::vector<u64> seen_;                  // warps of this epoch, a word for each SM
   u32 seen_lookups_ = 0;
   u32 seen_warps_ = 0;
+  // Who holds what others wait for: look-ups of this cycle, places for misses, and, by MMU, what is under way there.
+  Holders port_holders_, miss_holders_;
+  std::vector<Holders> walk_holders_;
+  std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
 };
 
 }  // namespace terrace

@@ -18,7 +18,7 @@ bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
   access.inst = read.inst;
   access.owner = read.walker;
   truth_.sends(ref, access);
-  requests_.send(port_, slice, now, ref, noc_.flits(0));
+  requests_.send(port_, slice, now, ref, noc_.flits(0), read.tenant);
   return true;
 }
 

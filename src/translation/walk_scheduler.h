@@ -78,6 +78,8 @@ class WalkScheduler {
   virtual u32 waiting() const = 0;
   /// Whether this walker ever serves this tenant's walks.
   virtual bool may_serve(u32 /*walker*/, TenantId /*tenant*/) const { return true; }
+  /// Whose walks count on this walker while they wait (blame charges those whom it serves); nothing: everybody's do.
+  virtual std::optional<TenantId> owner(u32 /*walker*/) const { return std::nullopt; }
   /// Who shares the walkers from now on. Between cycles only; what waits stays where it is.
   virtual void divide_among(const std::vector<TenantId>& /*tenants*/) {}
 

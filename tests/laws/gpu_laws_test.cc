@@ -91,6 +91,17 @@ std::string name_of(const testing::TestParamInfo<Case>& tested) {
 }
 INSTANTIATE_TEST_SUITE_P(Workloads, GpuLaws, testing::ValuesIn(cases()), name_of);
 
+/// Tenants side by side: also counts who waits for whom.
+TEST(GpuLawsOfTenants, SleepingAndTheOrderOfTicksChangeNothing) {
+  GpuConfig cut_off = tiny_queues("dws_30sm");
+  cut_off.run.until = "cycles:30000";
+  for (const GpuConfig& config : {machine("dws_30sm"), machine("dws_30sm", {"mmu.walk_scheduler.use=dws"}), cut_off}) {
+    const std::string straight = outcome(config, "gups mm fft").digest;
+    EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = false, .permute_seed = 7}).digest);
+    EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = true, .permute_seed = 8}).digest);
+  }
+}
+
 /// Every workload on every machine: takes long, and runs in ./check --all.
 TEST(GpuLawsMatrix, DISABLED_SleepingAndTheOrderOfTicksChangeNothing) {
   for (const char* name :

@@ -67,6 +67,7 @@ class StealingWalkScheduler : public WalkScheduler {
     return walk;
   }
   u32 waiting() const final { return queues_.waiting(); }
+  std::optional<TenantId> owner(u32 walker) const final { return queues_.owner(walker); }
   void divide_among(const std::vector<TenantId>& tenants) override {
     queues_.divide_among(tenants);
     for (Walker& walker : walkers_) walker.stole_at = 0;

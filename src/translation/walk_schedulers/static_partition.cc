@@ -34,6 +34,7 @@ class StaticPartitionWalkScheduler final : public WalkScheduler {
   }
   u32 waiting() const override { return queues_.waiting(); }
   bool may_serve(u32 walker, TenantId tenant) const override { return queues_.owner(walker) == tenant; }
+  std::optional<TenantId> owner(u32 walker) const override { return queues_.owner(walker); }
   void divide_among(const std::vector<TenantId>& tenants) override { queues_.divide_among(tenants); }
 
  private:

@@ -1,0 +1,63 @@
+// Which tenant's reads wait for which tenant in a memory channel: for a place in the queue, for their bank, for the bus,
+// and on their way back. A bank is held by the tenant for which it last got a command, until it allows the next one, and
+// by nobody while it is refreshed. From then on a read waits for the bus and for what banks share: held by the tenant
+// whose line was last read or written. While a bank opens the row of a read, that read is served, and does not wait.
+// Writes are posted: they hold, and nobody waits for them.
+//
+// Banks keep books of their own, which are brought up to date when something happens to the bank, or when the bus goes
+// to another tenant: a channel has many banks and most commands concern one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "stats/blame.h"
+
+namespace terrace {
+
+class DramBlame : public Blame {
+ public:
+  static constexpr u16 kNoSlot = 0xffff;
+  static constexpr Room kQueue = 0;
+  static Room returns(u32 source) { return 1 + source; }
+
+  void enable(u32 tenants, u32 sources, u32 banks, u32 slots);
+
+  /// A request leaves its link for the queue, where a read waits for its bank.
+  void accepted(u32 bank, u16 slot, TenantId tenant, bool write);
+  /// The bank works towards this request, and cannot go on before core cycle `until`.
+  void works_towards(u32 bank, u16 slot, Cycle until);
+  /// It got a row command for this request.
+  void row_command(u32 bank, u16 slot, TenantId tenant, bool write);
+  /// The line is read or written: its request leaves the queue.
+  void column_command(u32 bank, u16 slot, TenantId tenant, bool write, Cycle accepted);
+  /// These banks serve nobody until they have been refreshed.
+  void refresh(u64 banks);
+  /// A line has been sent back to its source.
+  void returned(u32 source, TenantId tenant, Cycle since, Cycle now);
+
+  /// Before waiting is told: brings every bank up to date.
+  void close_banks(Cycle now);
+  /// Cycles for which a read was served so far.
+  Cycle served(u16 slot) const { return served_[slot]; }
+
+ private:
+  enum Cause : u32 { kPlaces, kBanks, kBus, kReturns };
+  struct Bank {
+    Cycle last = 0, until = 0;
+    u32 holder = 0;
+    u32 waiting = 0;
+    u16 serves = kNoSlot;
+    u32 served_tenant = 0;
+  };
+  void charge(u32 bank, Cycle now);
+
+  std::vector<Bank> banks_;
+  std::vector<u32> reads_;     // by bank, then tenant
+  std::vector<Cycle> served_;  // by slot
+  u32 bus_holder_ = 0;
+  Holders queued_;
+  std::vector<Holders> returned_;  // by source: whose line was sent last
+};
+
+}  // namespace terrace

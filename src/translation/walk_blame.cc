@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "translation/walk_blame.h"
+
+#include "engine/check.h"
+
+namespace terrace {
+
+void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, const WalkScheduler& scheduler) {
+  lanes_ = lanes;
+  const u32 groups = scheduler.owner(0) ? tenants : 1;
+  Blame::enable(tenants,
+                {{"intake", "requests wait to be taken in, those that are hold the MMU"},
+                 {"places", "requests wait for a place in a queue, walks that wait for a walker hold them"},
+                 {"walkers", "walks wait for a walker, those in service hold them"},
+                 {"reads", "reads of page tables wait to leave, whoever's left last holds the way"}},
+                2 * lanes + groups + memory_lanes);
+  intake_ = holders();
+  queued_.assign(groups, holders());
+  serving_.assign(groups, holders());
+  sent_.assign(memory_lanes, holders());
+  serves_.resize(walkers);
+  busy_.assign(walkers, false);
+  queued_walks_.assign(tenants, 0);
+  queued_since_.assign(tenants, 0);
+  group_of_walker_.resize(walkers);
+  for (u32 i = 0; i < lanes; ++i) {
+    wait_for_intake(i);
+    waits_for(looked_up(i), kPlaces, queued_[0]);
+  }
+  for (u32 i = 0; i < groups; ++i) waits_for(in_queue(i), kWalkers, serving_[i]);
+  for (u32 i = 0; i < memory_lanes; ++i) waits_for(unsent(i), kReads, sent_[i]);
+  divide(scheduler);
+}
+
+void WalkBlame::divide(const WalkScheduler& scheduler) {
+  if (!on()) return;
+  std::vector<u32> walkers(groups(), 0);
+  for (u32 i = 0; i < group_of_walker_.size(); ++i) {
+    const std::optional<TenantId> owner = scheduler.owner(i);
+    ++walkers[group_of_walker_[i] = owner ? group_of(*owner) : 0];
+  }
+  for (u32 i = 0; i < groups(); ++i) serving_[i].reset(walkers[i]);
+  for (u32 i = 0; i < busy_.size(); ++i)
+    if (busy_[i]) serving_[group_of_walker_[i]].take(serves_[i]);
+}
+
+void WalkBlame::wait_for_place(u32 lane, TenantId first, bool full) {
+  const Holders& holding = queued_[group_of(first)];
+  waits_for(looked_up(lane), kPlaces, holding);
+  if (full)
+    waits_for(in_front(lane), kPlaces, holding);
+  else
+    wait_for_intake(lane);
+}
+
+void WalkBlame::queued(const Walk& walk) {
+  if (!on()) return;
+  queued_[group_of(walk.tenant)].add(walk.tenant);
+  ++queued_walks_[index(walk.tenant)];
+  queued_since_[index(walk.tenant)] += walk.arrived;
+  arrive(in_queue(group_of(walk.tenant)), walk.tenant);
+}
+
+void WalkBlame::left_queue(const Walk& walk, Cycle now) {
+  if (!on()) return;
+  queued_[group_of(walk.tenant)].remove(walk.tenant);
+  --queued_walks_[index(walk.tenant)];
+  queued_since_[index(walk.tenant)] -= walk.arrived;
+  leave(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived, now);
+}
+
+void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const {
+  u64 all = 0;
+  for (u32 tenant = 0; tenant < queued_walks_.size(); ++tenant) {
+    const u64 walks = queued_walks_[tenant], cycles = walks * now - queued_since_[tenant];
+    SIM_CHECK(walks > 0 || cycles == 0, "no walk of tenant {} is queued, and yet {} cycles of waiting", tenant, cycles);
+    for (u64 i = 0; i < walks; ++i) waits(TenantId(tenant), i == 0 ? now - cycles : now);
+    all += walks;
+  }
+  SIM_CHECK(all == waiting, "{} walks are said to be queued, and {} are", all, waiting);
+}
+
+void WalkBlame::started(u32 walker, const Walk& walk) {
+  if (!on()) return;
+  serves_[walker] = walk.tenant;
+  busy_[walker] = true;
+  serving_[group_of_walker_[walker]].take(walk.tenant);
+}
+
+void WalkBlame::ended(u32 walker, const Walk& walk) {
+  if (!on()) return;
+  busy_[walker] = false;
+  serving_[group_of_walker_[walker]].give_back(walk.tenant);
+}
+
+void WalkBlame::read_sent(u32 lane, TenantId tenant, Cycle since, Cycle now) {
+  if (!on()) return;
+  leave(unsent(lane), tenant, since, now);
+  sent_[lane].only(tenant);
+}
+
+}  // namespace terrace

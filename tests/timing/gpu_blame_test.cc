@@ -1,0 +1,132 @@
+// Who waits for whom on the whole machine: the books close in every run, and what must be true of the matrices is.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "config/loader.h"
+#include "experiment/run.h"
+#include "stats/result_leaves.h"
+#include "support/paths.h"
+
+namespace terrace {
+namespace {
+
+RunRequest request_of(const std::string& tenants, const std::vector<std::string>& designs = {},
+                      const std::vector<std::string>& sets = {}) {
+  Layers layers;
+  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
+  for (const std::string& design : designs)
+    layers.designs.push_back({source_folder() + "/configs/designs/" + design + ".toml", design + ".toml"});
+  for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
+  RunRequest request;
+  request.config = ConfigLoader<GpuConfig>(layers).config();
+  request.config.run.tenants = tenants;
+  request.config.run.size = "mini";
+  return request;
+}
+
+struct Cell {
+  std::string structure;  // "gpu.mmu.0.blame.walkers"
+  std::string tenant, holder;
+  u64 cycles;
+};
+
+/// Every cell of every matrix of a run.
+std::vector<Cell> blame_of(const RunRequest& request) {
+  std::vector<ResultLeaf> leaves;
+  flatten_result(*simulate(request).json.find("stats"), "", leaves);
+  std::vector<Cell> cells;
+  for (const ResultLeaf& leaf : leaves) {
+    const std::size_t brace = leaf.name.find("{tenant="), holder = leaf.name.find(" holder=");
+    if (holder == std::string::npos) continue;
+    cells.push_back({leaf.name.substr(0, brace), leaf.name.substr(brace + 8, holder - brace - 8),
+                     leaf.name.substr(holder + 8, leaf.name.size() - holder - 9), std::get<u64>(leaf.value.value)});
+  }
+  return cells;
+}
+
+/// Summed over structures whose name contains `structure`; "" is any tenant, or any holder.
+u64 cycles(const std::vector<Cell>& cells, const std::string& structure, const std::string& tenant = "",
+           const std::string& holder = "") {
+  u64 total = 0;
+  for (const Cell& cell : cells) {
+    if (cell.structure.find(structure) == std::string::npos) continue;
+    if ((tenant.empty() || cell.tenant == tenant) && (holder.empty() || cell.holder == holder)) total += cell.cycles;
+  }
+  return total;
+}
+
+/// Every queue as small as it can be.
+const std::vector<std::string> kTinyQueues{"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1",    "l2_tlb.miss_entries=2",
+                                           "mmu.walkers=1",         "mmu.queue_entries=1",     "sm.memory_queue=1",
+                                           "l1.miss_entries=1",     "l1.miss_merges=1",        "noc.lane_packets=1",
+                                           "l2.miss_entries=2",     "l2.miss_merges=1",        "l2.reply_entries=1",
+                                           "dram.read_entries=2",   "l2.write_back_entries=1", "dram.write_entries=2",
+                                           "dram.write_high=2",     "dram.write_low=1",        "dram.return_entries=1"};
+
+TEST(GpuBlame, ATenantAloneIsNotWatched) {
+  EXPECT_TRUE(blame_of(request_of("gups")).empty());
+}
+
+TEST(GpuBlame, WatchingChangesNothingElse) {
+  RunRequest request = request_of("gups mm");
+  const RunResult watched = simulate(request);
+  request.config.tenancy.blame = false;
+  const RunResult unwatched = simulate(request);
+  EXPECT_TRUE(blame_of(request).empty());
+  std::vector<ResultLeaf> before, after;
+  flatten_result(*unwatched.json.find("stats"), "", before);
+  flatten_result(*watched.json.find("stats"), "", after);
+  std::erase_if(after, [](const ResultLeaf& leaf) { return leaf.name.find(".blame.") != std::string::npos; });
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].name, after[i].name);
+    EXPECT_EQ(before[i].value, after[i].value) << before[i].name;
+  }
+}
+
+class GpuBlameOf : public testing::TestWithParam<std::string> {};
+
+/// The identity is checked in simulate: a run in which it did not hold would throw.
+TEST_P(GpuBlameOf, TheBooksCloseOnEveryDesign) {
+  for (const std::string pair : {"gups mm", "mm fft bp"}) {
+    const std::vector<Cell> cells = blame_of(request_of(pair, {GetParam()}));
+    EXPECT_GT(cycles(cells, ".blame."), 0u) << pair;
+  }
+}
+TEST_P(GpuBlameOf, TheBooksCloseWithTinyQueues) {
+  RunRequest request = request_of("gups mm", {GetParam()}, kTinyQueues);
+  request.config.run.until = "cycles:60000";  // cut off in the middle of everything
+  EXPECT_GT(cycles(blame_of(request), ".blame."), 0u);
+}
+TEST_P(GpuBlameOf, TheBooksCloseAfterAWarmUp) {
+  RunRequest request = request_of("gups mm", {GetParam()});
+  request.config.run.warmup = 1500;
+  request.config.run.until = "cycles:3001";
+  EXPECT_GT(cycles(blame_of(request), ".blame."), 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Designs, GpuBlameOf,
+                         testing::Values("baseline", "s_tlb", "s_tlb_ptw", "static_walkers", "dws", "dws_pp"),
+                         [](const auto& tested) { return tested.param; });
+
+TEST(GpuBlame, ALightTenantWaitsForWalkersThatAHeavyOneHolds) {
+  const std::vector<Cell> cells = blame_of(request_of("mm gups", {"baseline"}));
+  EXPECT_GT(cycles(cells, "mmu.0.blame.walkers", "0", "1"), cycles(cells, "mmu.0.blame.walkers", "0", "0"));
+}
+
+TEST(GpuBlame, WhereWalkersAreNotLentNobodyWaitsForAnothersWalks) {
+  for (const char* design : {"static_walkers", "s_tlb_ptw"}) {
+    const std::vector<Cell> cells = blame_of(request_of("mm gups", {design}));
+    EXPECT_GT(cycles(cells, ".blame.walkers", "1", "1"), 0u) << design;
+    EXPECT_EQ(cycles(cells, ".blame.walkers", "0", "1"), 0u) << design;
+    EXPECT_EQ(cycles(cells, ".blame.walkers", "1", "0"), 0u) << design;
+  }
+}
+
+TEST(GpuBlame, StealingTakesBlameFromTheHeavyTenantInTheQueuesForWalkers) {
+  const std::vector<Cell> shared = blame_of(request_of("mm gups", {"baseline"}));
+  const std::vector<Cell> stealing = blame_of(request_of("mm gups", {"dws"}));
+  EXPECT_LT(cycles(stealing, ".blame.walkers", "0", "1"), cycles(shared, ".blame.walkers", "0", "1"));
+}
+
+}  // namespace
+}  // namespace terrace
