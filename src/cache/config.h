@@ -26,6 +26,7 @@ struct L1Config {
 };
 
 struct L2Config {
+  enum class Partition : u8 { kNone, kWays };
   u32 bytes = 2 * 1024 * 1024;
   u32 ways = 16;
   u32 slices = 16;
@@ -36,6 +37,7 @@ struct L2Config {
   u32 reply_entries = 32;
   u32 write_back_entries = 16;
   SetHash index = SetHash::kPolynomial;
+  Partition partition = Partition::kNone;
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1u << 30), "size of all slices together");
     v("ways", ways, in(1, 64), "ways of a set");
@@ -49,6 +51,9 @@ struct L2Config {
       "dirty lines that wait to leave a slice before it takes no more misses");
     v("index", index, {"low_bits", "folded", "polynomial"},
       "how a line chooses its set: its low bits, all bits folded, or its remainder by a polynomial over GF(2)");
+    v("partition", partition, {"none", "ways"},
+      "whether tenants share every way, or each fills only its own, an equal number (one more for the first ones when "
+      "they do not divide)");
   }
 };
 

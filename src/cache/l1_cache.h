@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "cache/config.h"
 #include "engine/miss_table.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
+#include "wire/line_truth.h"
 
 namespace terrace {
 
@@ -32,7 +36,10 @@ struct L1Stats {
 class L1Cache {
  public:
   enum class Outcome : u8 { kHit, kMiss, kMerged, kRefused };
-  using Waiter = u32;
+  struct Waiter {
+    u32 record = 0;
+    [[no_unique_address]] WantedLine wanted{};
+  };
 
   L1Cache(const L1Config& config, u32 line_bytes)
       : tags_({.entries = config.bytes / line_bytes, .ways = config.ways}),
@@ -41,6 +48,7 @@ class L1Cache {
   /// What a load of this line would do; nothing changes.
   Outcome look(u64 line) const {
     if (tags_.find(line) >= 0) return Outcome::kHit;
+    if (is_outdated(line)) return Outcome::kRefused;
     switch (misses_.would_join(line)) {
       case Join::kFirst:
         return Outcome::kMiss;
@@ -51,37 +59,41 @@ class L1Cache {
     }
     return Outcome::kRefused;
   }
-  /// Does what `look` said. A miss or merge is answered by `fill`.
-  void load(u64 line, Outcome outcome, Waiter waiter, TenantId tenant) {
+  /// Does what `look` said. Returns what a hit found; a miss or merge is answered by `fill`.
+  const LineCopy* load(u64 line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
     ++stats.loads[tenant];
     if (outcome == Outcome::kHit) {
       ++stats.hits[tenant];
-      tags_.touch(static_cast<u32>(tags_.find(line)));
-      return;
+      return use(static_cast<u32>(tags_.find(line)));
     }
     ++(outcome == Outcome::kMiss ? stats.misses : stats.merges)[tenant];
     misses_.join(line, waiter);
+    return nullptr;
   }
-  /// A store updates a line that is there and brings in none.
-  void store(u64 line, TenantId tenant) {
+  /// A store updates a line that is there, which is returned, and brings in none.
+  LineCopy* store(u64 line, TenantId tenant) {
     ++stats.stores[tenant];
-    if (const i32 entry = tags_.find(line); entry >= 0) tags_.touch(static_cast<u32>(entry));
+    if (const i32 entry = tags_.find(line); entry >= 0) return use(static_cast<u32>(entry));
+    outdate(line);
+    return nullptr;
   }
   /// An atomic changes the line at the L2: a copy here is stale.
   void atomic(u64 line, TenantId tenant) {
     ++stats.atomics[tenant];
-    invalidate(line);
-  }
-  void invalidate(u64 line) {
     if (const i32 entry = tags_.find(line); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
+    outdate(line);
   }
-  /// A line arrived: whoever waited for it is told, in order.
+  /// A line arrived: whoever waited for it is told, in order. One that is outdated is not kept.
   template <class F>
-  void fill(u64 line, F&& each_waiter) {
-    const u32 victim = tags_.victim(line);
-    stats.evictions += tags_.valid(victim);
-    tags_.fill(victim, line);
+  void fill(u64 line, const LineCopy& copy, F&& each_waiter) {
     ++stats.fills;
+    if (!is_outdated(line)) {
+      const u32 victim = tags_.victim(line);
+      stats.evictions += tags_.valid(victim);
+      tags_.fill(victim, line) = copy;
+    } else {
+      std::erase(outdated_, line);
+    }
     misses_.release(line, each_waiter);
   }
   void clear() {
@@ -93,9 +105,21 @@ class L1Cache {
   L1Stats stats;
 
  private:
-  struct Nothing {};
-  TagArray<Nothing> tags_;
+  /// The SM writes to a line that is being fetched: what arrives may be from before, so that nobody else may join.
+  void outdate(u64 line) {
+    if (misses_.contains(line) && !is_outdated(line)) outdated_.push_back(line);
+  }
+  bool is_outdated(u64 line) const {
+    return !outdated_.empty() && std::find(outdated_.begin(), outdated_.end(), line) != outdated_.end();
+  }
+  LineCopy* use(u32 entry) {
+    tags_.touch(entry);
+    return &tags_.meta(entry);
+  }
+
+  TagArray<LineCopy> tags_;
   MissTable<Waiter> misses_;
+  std::vector<u64> outdated_;  // few, if any
 };
 
 }  // namespace terrace

@@ -17,7 +17,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       line_bytes_(line_bytes),
       line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       accesses_(accesses),
-      wiring_(wiring),
+      wiring_(std::move(wiring)),
       perform_(std::move(perform)),
       tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
       misses_(config.miss_entries, config.miss_merges),
@@ -27,7 +27,10 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
       dirty_(config.miss_entries + config.write_back_entries),
-      on_link_(wiring.to_dram.capacity()) {}
+      on_link_(wiring_.to_dram.capacity()) {
+  ways_.fill(kAllWays);
+  std::copy(wiring_.ways_of_tenant.begin(), wiring_.ways_of_tenant.end(), ways_.begin());
+}
 
 void L2Slice::enable_blame(u32 tenants) {
   blame.enable(tenants,
@@ -99,6 +102,7 @@ Cycle L2Slice::tick(Cycle now) {
 void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = wiring_.from_dram.front(now);
   if (!reply || !filled_.empty()) return;
+  Meta meta{.copy = reply->copy};
   if (blame.on()) {
     const TenantId holder = tenant_of(*reply);
     blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
@@ -106,29 +110,30 @@ void L2Slice::accept_fill(Cycle now) {
     last_fill_.only(holder);
   }
   const u64 line = line_of(wiring_.from_dram.pop(now).line);
+  wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", line * line_bytes_);
-  bool dirty = false;
-  TenantId tenant{};
   misses_.release(line, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
-    tenant = access.tenant;
-    blame.arrive_at(kReplies, tenant, now + 1);
-    dirty |= access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
-    if (access.kind == AccessKind::kAtomic) perform(access);
+    meta.tenant = access.tenant;
+    blame.arrive_at(kReplies, meta.tenant, now + 1);
+    perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  allocate(line, tenant, dirty);
+  allocate(line, meta);
 }
 
-void L2Slice::allocate(u64 line, TenantId tenant, bool dirty) {
-  const u32 victim = tags_.victim(line);
+void L2Slice::allocate(u64 line, const Meta& meta) {
+  const u32 victim = tags_.victim(line, ways_[index(meta.tenant)]);
   const Meta& old = tags_.meta(victim);
+  SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
+            "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
+            index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {
-    dirty_.push({tags_.key(victim), old.tenant});
+    dirty_.push({tags_.key(victim), old.tenant, old.copy});
     if (blame.on()) held_[kWriteBackEntry].add(old.tenant);
   }
-  tags_.fill(victim, line) = {tenant, dirty};
+  tags_.fill(victim, line) = meta;
 }
 
 void L2Slice::send_reply(Cycle now) {
@@ -163,7 +168,11 @@ void L2Slice::write_back(Cycle now) {
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
   if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant);
-  send_to_dram({.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true}, now);
+  if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
+    send_to_dram(
+        {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy},
+        now);
+  }
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.line * line_bytes_);
 }
@@ -181,23 +190,25 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const Access& access = accesses_[ref];
   const u64 line = line_of(access.pa);
   const i32 entry = tags_.find(line);
-  const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (entry >= 0) {
     if (hits_.full()) return refuse(kReplyEntry);
     tags_.touch(static_cast<u32>(entry));
-    tags_.meta(static_cast<u32>(entry)).dirty |= writes;
-    if (access.kind == AccessKind::kAtomic) perform(access);
+    perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
     if (hits_.full()) return refuse(kReplyEntry);
     if (too_many_dirty()) return refuse(kWriteBackEntry);
-    allocate(line, access.tenant, true);
+    Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
+    perform(ref, access, meta);
+    allocate(line, meta);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
     if (outlook == Join::kFull) return refuse_miss(line, access.tenant);
     if (outlook == Join::kFirst) {
+      // It cannot overtake its own line on the way out: lines that leave go first in each tick, and the link takes one
+      // message per cycle.
       if (too_many_dirty()) return refuse(kWriteBackEntry);
       if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink);
       send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
@@ -228,7 +239,15 @@ void L2Slice::count(const Access& access, bool hit) {
   stats.walk_hits[access.walk_level - 1][access.tenant] += hit;
 }
 
-void L2Slice::perform(const Access& access) {
+/// The line is here: a store or an atomic is performed, and the answer is settled.
+void L2Slice::perform(AccessRef ref, const Access& access, Meta& meta) {
+  const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
+  if (writes) {
+    meta.dirty = true;
+    wiring_.truth.performs(meta.copy, access);
+  }
+  wiring_.truth.answers(ref, access, meta.copy);
+  if (access.kind != AccessKind::kAtomic) return;
   ++stats.atomics[access.tenant];
   atomics_.push_back({access.tenant, access.atomic, access.lanes});
   scheduler_.defer(self_);

@@ -64,6 +64,8 @@ class L2Slice final : public Unit {
     u32 port = 0;  // this slice's place in both
     Link<DramRequest>& to_dram;
     Link<DramReply>& from_dram;
+    LineTruth& truth;
+    std::vector<WayMask> ways_of_tenant = {};  // which ways each tenant fills; empty: all
   };
   L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
@@ -92,10 +94,12 @@ class L2Slice final : public Unit {
   struct Meta {
     TenantId tenant{};
     bool dirty = false;
+    [[no_unique_address]] LineCopy copy{};
   };
   struct Dirty {
     u64 line = 0;
     TenantId tenant{};
+    [[no_unique_address]] LineCopy copy{};
   };
   struct Reply {
     AccessRef access;
@@ -120,8 +124,8 @@ class L2Slice final : public Unit {
   void write_back(Cycle now);
   void look_up(Cycle now);
   bool look_up_one(AccessRef ref, Cycle now);
-  void allocate(u64 line, TenantId tenant, bool dirty);
-  void perform(const Access& access);
+  void allocate(u64 line, const Meta& meta);
+  void perform(AccessRef ref, const Access& access, Meta& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
   TenantId tenant_of(const DramReply& reply) const {
@@ -140,6 +144,7 @@ class L2Slice final : public Unit {
   Wiring wiring_;
   PerformAtomic perform_;
   TagArray<Meta> tags_;
+  std::array<WayMask, kMaxTenants> ways_;  // by tenant
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released

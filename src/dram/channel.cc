@@ -10,9 +10,9 @@ namespace terrace {
 
 Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
     : config_(config.resolved()),
-      index_(setup.index),
+      index_(setup.part_channels == 0 ? setup.index : setup.index_in_part),
       clock_(config_.clock_mhz, setup.core_mhz),
-      map_(config_),
+      map_(config_.with_channels(setup.part_channels == 0 ? config_.channels : setup.part_channels)),
       device_(config_, setup.line_bytes),
       scheduler_(config_.scheduler.make({.banks = config_.ranks * config_.banks,
                                          .read_entries = config_.read_entries,
@@ -164,6 +164,8 @@ bool Channel::offer(u32 from, Cycle now) {
   if (!scheduler_->offer(source.next, now)) return false;
   free_slots_.pop_back();
   slots_[slot] = {request, source.next.row, from, next_age_++, now, source.next.bank};
+  if (truth_ != nullptr && request.write) truth_->memory_takes(request.copy);
+  if (truth_ != nullptr && !request.write) slots_[slot].request.copy = truth_->memory_gives(request.line);
   DramTrafficStats& traffic = request.walk_level != 0 ? stats.walk : stats.data;
   ++(request.write ? traffic.writes : traffic.reads)[request.tenant];
   ++waiting_[request.write];

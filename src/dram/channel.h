@@ -3,7 +3,8 @@
 // posted. It stands behind the L2 slices (or a walker that goes straight to memory) and is the end of the path.
 //
 // One command per command clock (row and column each, where the standard has two buses). The channel reads until
-// write_high writes wait or no read does, and writes until write_low are left. Reads do not look into waiting writes.
+// write_high writes wait or no read does, and writes until write_low are left. A read behind a waiting write of
+// its line gets what was written, in the time of any read.
 // A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
 // are accepted, or the two wait for each other.
 // SPDX-License-Identifier: MIT
@@ -28,6 +29,8 @@ namespace terrace {
 /// What a channel needs to know besides its configuration.
 struct DramChannelSetup {
   u32 index = 0;  // among the channels
+  // The part of memory that it belongs to: its channels, and this one's place among them; 0 channels are all.
+  u32 part_channels = 0, index_in_part = 0;
   u32 core_mhz = 1000;
   u32 line_bytes = 128;
   u32 tenants = 1;
@@ -59,6 +62,9 @@ class Channel final : public Unit {
   /// Accounts for the refreshes of an idle channel up to the end of cycle `now`; changes no result. At the end of a
   /// run.
   void settle(Cycle now);
+
+  /// Whom to tell what is read and written; before the first cycle.
+  void observe(LineTruth& truth) { truth_ = &truth; }
 
   /// Between cycles, before cycle `now`, in which the caller also wakes the channel.
   void on_epoch(Cycle now);
@@ -163,7 +169,7 @@ class Channel final : public Unit {
   }
 
   DramConfig config_;
-  u32 index_;
+  u32 index_;  // among the channels of its part of memory
   ClockDomain clock_;
   AddressMap map_;
   DramDevice device_;
@@ -197,6 +203,7 @@ class Channel final : public Unit {
   std::vector<Refresh> refreshes_;
   u64 refresh_at_ = kNever;  // when refreshes must be looked at next
   std::vector<DramCommand>* log_ = nullptr;
+  LineTruth* truth_ = nullptr;
 };
 
 }  // namespace terrace

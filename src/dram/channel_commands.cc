@@ -254,7 +254,7 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
     traffic.latency.add(at - slot.accepted);
     traffic.read_latency[tenant] += at - slot.accepted;
     blame.arrive_at(DramBlame::returns(slot.source), tenant, at);
-    sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag}, tenant, walk});
+    sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, slot.request.copy}, tenant, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;
   }

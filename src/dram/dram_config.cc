@@ -51,6 +51,9 @@ void DramConfig::describe(Fields& v) {
   v("interleave_bytes", interleave_bytes, in(32, 65536), "consecutive bytes below the lowest field, all in one row");
   v("channel_hash", channel_hash, "spread lines over channels by the address bits above the channel too");
   v("bank_hash", bank_hash, "permute banks by the lowest bits of the row");
+  v("partition", partition, {"none", "channels"},
+    "whether tenants share every channel and the L2 slices in front of it, or each has its own, an equal number (one "
+    "more for the first ones when they do not divide), over which its part of memory is spread");
   v("read_entries", read_entries, in(1, 4096), "reads waiting in a channel");
   v("write_entries", write_entries, in(1, 4096), "writes waiting in a channel");
   v("write_high", write_high, in(1, 4096), "writes waiting at which a channel turns to writing");

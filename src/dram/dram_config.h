@@ -14,6 +14,7 @@ enum class RowPolicy : u8 {
   kOpen,   // a row stays open until another one is wanted
   kClosed  // a row closes with the last access that waits for it
 };
+enum class MemoryPartition : u8 { kNone, kChannels };
 
 struct DramConfig {
   DramStandardName standard = DramStandardName::kGddr5;
@@ -28,6 +29,7 @@ struct DramConfig {
   std::string mapping = "row:rank:column:bank:channel";
   u32 interleave_bytes = 256;
   bool channel_hash = true, bank_hash = true;
+  MemoryPartition partition = MemoryPartition::kNone;
 
   u32 read_entries = 64, write_entries = 64, write_high = 48, write_low = 16, return_entries = 32;
   RowPolicy row_policy = RowPolicy::kOpen;
@@ -39,6 +41,12 @@ struct DramConfig {
 
   /// With every 0 replaced by what the standard says.
   DramConfig resolved() const;
+  /// The same with so many channels.
+  DramConfig with_channels(u32 count) const {
+    DramConfig other = *this;
+    other.channels = count;
+    return other;
+  }
 
   // Of a resolved configuration:
   u32 burst_bytes() const { return bus_bits / 8 * burst_length; }

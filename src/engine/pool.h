@@ -42,6 +42,8 @@ class Pool {
   T& operator[](Handle<T> handle) { return checked(handle).value; }
   const T& operator[](Handle<T> handle) const { return const_cast<Pool*>(this)->checked(handle).value; }
   u32 live() const { return live_; }
+  /// A small number of the object's own while it lives: for arrays beside the pool.
+  static u32 place(Handle<T> handle) { return handle.raw & kIndexMask; }
 
  private:
 #ifdef TERRACE_DCHECK

@@ -211,8 +211,9 @@ void collect_choices(const Node& node, std::vector<std::pair<std::string, std::s
 }  // namespace
 
 std::string Quantity::text() const {
-  if (tenant) return fmt::format("{}({})", name, *tenant);
-  return pattern.empty() ? name : fmt::format("{}(\"{}\")", name, pattern);
+  const std::string quoted = pattern.empty() ? "" : fmt::format("\"{}\"", pattern);
+  if (tenant) return fmt::format("{}({}{}{})", name, quoted, quoted.empty() ? "" : ", ", *tenant);
+  return quoted.empty() ? name : fmt::format("{}({})", name, quoted);
 }
 
 Expression::Expression(const std::string& text) : root_(parse_expression(text)) {}

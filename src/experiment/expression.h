@@ -22,7 +22,7 @@ namespace terrace {
 
 struct Quantity {
   std::string name;           // "total_ipc", "ipc", "stat"
-  std::optional<u64> tenant;  // ipc(0)
+  std::optional<u64> tenant;  // ipc(0), alone_stat("l2.*.hits", 0)
   std::string pattern;        // stat("l2.*.hits")
   std::string text() const;
 };

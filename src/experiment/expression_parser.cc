@@ -90,6 +90,14 @@ class Parser {
     return value;
   }
 
+  /// Text in quotes, a number, or a word as it is: true and false above all.
+  std::string label_value() {
+    skip();
+    if (at_ < text_.size() && text_[at_] == '"') return quoted();
+    const std::string plain = word();
+    return plain.empty() ? fmt::format("{}", number()) : plain;
+  }
+
   NodePtr make(Node::Kind kind, std::string name, std::vector<NodePtr> children) {
     auto node = std::make_unique<Node>();
     node->kind = kind;
@@ -196,14 +204,19 @@ class Parser {
     NodePtr node = make(Node::Kind::kQuantity, "", {});
     node->quantity.name = name;
     const bool per_tenant = contains(kPerTenant, name);
-    if (!per_tenant && name != "stat" && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
+    const bool statistic = name == "stat" || name == "alone_stat";
+    if (!per_tenant && !statistic && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
     if (per_tenant) {
       expect("(");
       node->quantity.tenant = static_cast<u64>(number());
       expect(")");
-    } else if (name == "stat") {
+    } else if (statistic) {
       expect("(");
       node->quantity.pattern = quoted();
+      if (name == "alone_stat") {
+        expect(",");
+        node->quantity.tenant = static_cast<u64>(number());
+      }
       expect(")");
     }
     if (!take("[")) return node;
@@ -213,16 +226,14 @@ class Parser {
       std::string label = in_quotes ? quoted() : word();
       if (label.empty()) refuse("the name of a label");
       expect("=");
-      skip();
-      std::string value = at_ < text_.size() && text_[at_] == '"' ? quoted() : fmt::format("{}", number());
-      node->selector.emplace_back(std::move(label), std::move(value));
+      node->selector.emplace_back(std::move(label), label_value());
     } while (take(","));
     expect("]");
     return node;
   }
 
   [[noreturn]] void refuse_name(const std::string& name) {
-    std::vector<std::string> known{"stat"};
+    std::vector<std::string> known{"stat", "alone_stat"};
     for (const auto& list : {std::span<const std::string_view>(kAggregates), std::span<const std::string_view>(kPerRun),
                              std::span<const std::string_view>(kPerTenant), metric_names()})
       known.insert(known.end(), list.begin(), list.end());

@@ -9,6 +9,7 @@
 
 #include "config/field_list.h"
 #include "engine/hash.h"
+#include "experiment/tenant_spec.h"
 #include "frontend/ptx/parser.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
@@ -65,7 +66,8 @@ const ProgramFacts& ProgramCatalogue::of(const std::string& text, const std::str
   const std::string key = fmt::format("{} {} {}", text, size, seed);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  ProgramFacts facts = text.ends_with(".toml") ? user_program_facts(text) : workload_facts(text, size, seed);
+  const std::string program = parse_tenant(text, "tenant").program;
+  ProgramFacts facts = program.ends_with(".toml") ? user_program_facts(program) : workload_facts(program, size, seed);
   return known_.emplace(key, std::move(facts)).first->second;
 }
 

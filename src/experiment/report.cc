@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/report.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -153,6 +154,8 @@ TextTable table_of(const ResultTable& table, ResultSource& results) {
     for (auto& [label, cells] : rows) cells.resize(text.header.size() - 1, "-");
   }
   for (const std::string& label : order) {
+    // Points of other grids have no value in any column.
+    if (std::ranges::all_of(rows[label], [](const std::string& cell) { return cell == "-"; })) continue;
     text.rows.push_back({label});
     text.rows.back().insert(text.rows.back().end(), rows[label].begin(), rows[label].end());
   }

@@ -10,12 +10,14 @@
 #include "engine/check.h"
 #include "experiment/job_identity.h"
 #include "experiment/run_result.h"
+#include "experiment/tenant_spec.h"
 #include "frontend/ptx/machine.h"
 #include "frontend/ptx/parser.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
 #include "gpu/gpu.h"
 #include "gpu/until.h"
+#include "tenancy/even_share.h"
 
 namespace terrace {
 namespace {
@@ -23,7 +25,7 @@ namespace {
 /// A tenant with everything it owns.
 struct Tenant {
   std::string text;  // as the configuration names it
-  std::string workload;
+  TenantSpec spec;
   ProgramInstance instance;
   std::unique_ptr<GuestMemory> memory;
   std::unique_ptr<ptx::Machine> machine;
@@ -34,7 +36,7 @@ struct Tenant {
 std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   std::vector<u64> counts = config.run.sms;
   if (counts.empty()) {
-    for (u32 i = 0; i < tenants; ++i) counts.push_back(config.sm.count / tenants + (i < config.sm.count % tenants));
+    for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(config.sm.count, tenants, i).count);
   }
   if (counts.size() != tenants)
     input_error("run.sms: has {} numbers for {} tenants; give one for each", counts.size(), tenants);
@@ -66,8 +68,8 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const auto shares = share_sms(config, static_cast<u32>(names.size()));
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
-    Tenant tenant{names[i], names[i].substr(0, names[i].find(':')), program_of(names[i], config.run), nullptr, nullptr,
-                  shares[i]};
+    const TenantSpec spec = parse_tenant(names[i]);
+    Tenant tenant{names[i], spec, program_of(spec.program, config.run), nullptr, nullptr, shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
     tenant.machine =
         std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),
@@ -97,7 +99,7 @@ std::vector<TenantResult> tenant_results(const std::vector<Tenant>& tenants,
   for (u32 i = 0; i < tenants.size(); ++i) {
     const Tenant& tenant = tenants[i];
     results.push_back(
-        {tenant.text, tenant.workload, tenant.instance.code.hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
+        {tenant.text, tenant.spec.name(), tenant.instance.code.hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
   }
   return results;
 }
@@ -109,8 +111,8 @@ RunResult simulate(const RunRequest& request) {
   std::vector<Tenant> tenants = make_tenants(config);
   std::vector<TenantSetup> setups;
   for (Tenant& tenant : tenants) {
-    setups.push_back(
-        {tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms});
+    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms,
+                      tenant.spec.arrive, tenant.spec.leave});
   }
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);

@@ -15,7 +15,7 @@ double ratio(u64 a, u64 b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-/// A tenant's rate over its completed executions; without one, over what has elapsed.
+/// A tenant's rate over its completed executions, from its arrival on; without one, over the time that it was there.
 struct Rate {
   u64 cycles, warp_instructions, thread_instructions;
   bool capped;
@@ -23,9 +23,12 @@ struct Rate {
   double warp_ipc() const { return ratio(warp_instructions, cycles); }
 };
 Rate rate_of(const TenantProgress& progress, Cycle now) {
-  if (progress.completed_runs == 0) return {now, progress.warp_instructions, progress.thread_instructions, true};
-  return {progress.last_completion, progress.completed_warp_instructions, progress.completed_thread_instructions,
-          false};
+  if (progress.completed_runs == 0) {
+    const Cycle end = std::min(now, progress.left);
+    return {end - std::min(end, progress.arrived), progress.warp_instructions, progress.thread_instructions, true};
+  }
+  return {progress.last_completion - progress.arrived, progress.completed_warp_instructions,
+          progress.completed_thread_instructions, false};
 }
 
 /// Translation as the papers report it, per tenant.
@@ -61,18 +64,21 @@ Tree describe_translation(const TranslationSummary& t) {
 Tree describe_tenant(const TenantResult& tenant, const TenantProgress& progress, const Rate& rate) {
   Tree::List faults;
   if (!progress.fault.empty()) faults.emplace_back(progress.fault);
-  return {{"name", tenant.name},
-          {"workload", tenant.workload},
-          {"ptx_hash", fmt::format("{:016x}", tenant.ptx_hash)},
-          {"sms", u64{tenant.sms}},
-          {"cycles", rate.cycles},
-          {"warp_instructions", progress.warp_instructions},
-          {"thread_instructions", progress.thread_instructions},
-          {"ipc", rate.ipc()},
-          {"warp_ipc", rate.warp_ipc()},
-          {"completed_runs", progress.completed_runs},
-          {"capped", rate.capped},
-          {"faults", Tree(std::move(faults))}};
+  Tree tree{{"name", tenant.name},
+            {"workload", tenant.workload},
+            {"ptx_hash", fmt::format("{:016x}", tenant.ptx_hash)},
+            {"sms", u64{tenant.sms}},
+            {"arrived", progress.arrived},
+            {"cycles", rate.cycles},
+            {"warp_instructions", progress.warp_instructions},
+            {"thread_instructions", progress.thread_instructions},
+            {"ipc", rate.ipc()},
+            {"warp_ipc", rate.warp_ipc()},
+            {"completed_runs", progress.completed_runs},
+            {"capped", rate.capped},
+            {"faults", Tree(std::move(faults))}};
+  if (progress.left != kNever) tree["left"] = Tree(progress.left);
+  return tree;
 }
 
 u64 peak_rss_bytes() {
@@ -118,6 +124,7 @@ std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress
 std::string note_on(const TenantResult& tenant, const TenantProgress& progress, bool capped, bool check_asked) {
   if (tenant.check) return fmt::format("{}: {}", tenant.check->passed ? "passed" : "FAILED", tenant.check->message);
   std::string note = !progress.fault.empty() ? progress.fault : capped ? "capped" : "";
+  if (progress.left != kNever) note += fmt::format("{}left in cycle {}", note.empty() ? "" : ", ", progress.left);
   if (check_asked) note += note.empty() ? "not completed" : "; not completed";
   return note;
 }

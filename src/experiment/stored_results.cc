@@ -39,8 +39,12 @@ class StoredResults final : public ResultSource {
 
   std::optional<double> value(std::size_t index, const Quantity& quantity) override {
     const Point& point = points_[index];
+    if (quantity.name == "alone_stat") {
+      if (*quantity.tenant >= point.alone.size()) return std::nullopt;
+      return of_stats(point.alone[*quantity.tenant], quantity.pattern);
+    }
     if (quantity.tenant) return of_tenant(point, quantity.name, *quantity.tenant);
-    if (quantity.name == "stat") return of_stats(point, quantity.pattern);
+    if (quantity.name == "stat") return of_stats(point.job, quantity.pattern);
     for (const char* column : {"cycles", "warp_instructions", "thread_instructions"})
       if (quantity.name == column)
         return first("SELECT " + quantity.name + " FROM job WHERE id = ? AND state = 'done'", point.job);
@@ -75,7 +79,7 @@ class StoredResults final : public ResultSource {
     return *alone / *shared;
   }
 
-  std::optional<double> of_stats(const Point& point, const std::string& pattern) {
+  std::optional<double> of_stats(const std::string& job, const std::string& pattern) {
     auto [numbers, fresh] = chosen_.try_emplace(pattern);
     if (fresh)
       for (const auto& [number, name] : names_)
@@ -86,7 +90,7 @@ class StoredResults final : public ResultSource {
     double sum = 0;
     bool any = false;
     for (const u64 number : numbers->second) {
-      row.bind(point.job).bind(number);
+      row.bind(job).bind(number);
       while (row.step()) {
         sum += row.real(0);
         any = true;

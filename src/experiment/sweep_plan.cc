@@ -7,8 +7,10 @@
 
 #include "config/loader.h"
 #include "experiment/metrics.h"
+#include "experiment/tenant_spec.h"
 #include "frontend/workload.h"
 #include "gpu/until.h"
+#include "tenancy/even_share.h"
 #include "text/suggest.h"
 
 namespace terrace {
@@ -44,9 +46,9 @@ struct Planner::Choice {
 namespace {
 
 /// As a run divides them that is not told otherwise.
-std::vector<u64> even_shares(u64 sms, u64 tenants) {
+std::vector<u64> even_shares(u32 sms, u64 tenants) {
   std::vector<u64> counts;
-  for (u64 i = 0; i < tenants; ++i) counts.push_back(sms / tenants + (i < sms % tenants));
+  for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(sms, static_cast<u32>(tenants), i).count);
   return counts;
 }
 
@@ -212,7 +214,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
       alone.run.size = choice.size;
       alone.run.seed = choice.seed;
       alone.run.until = choice.until;
-      alone.run.tenants = choice.mix.tenants[i];
+      alone.run.tenants = parse_tenant(choice.mix.tenants[i], "tenant").program;
       alone.run.sms = {config.tenancy.reference_sms == 0 ? counts[i] : config.tenancy.reference_sms};
       point.alone.push_back(add_job(std::move(alone)));
     }

@@ -28,7 +28,7 @@ GuestMemory::~GuestMemory() {
   munmap(data_, capacity_);
 }
 
-VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes) {
+VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes, Permission permission) {
   const u64 page = static_cast<u64>(page_size_);
   const u64 size = std::max<u64>(bytes, 1);
   if (size > capacity_ - end_) {
@@ -42,10 +42,13 @@ VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes) {
                 std::strerror(errno));
   }
   valid_bytes_.resize(end_ / kGranuleBytes, 0);
+  writable_bytes_.resize(end_ / kGranuleBytes, 0);
   for (u64 at = 0; at < size; at += kGranuleBytes) {
-    valid_bytes_[(first + at) / kGranuleBytes] = static_cast<u16>(std::min<u64>(kGranuleBytes, size - at));
+    const u64 granule = (first + at) / kGranuleBytes;
+    valid_bytes_[granule] = static_cast<u16>(std::min<u64>(kGranuleBytes, size - at));
+    if (permission == Permission::kReadWrite) writable_bytes_[granule] = valid_bytes_[granule];
   }
-  allocations_.push_back({std::string(name), VirtAddr{kBase + first}, size});
+  allocations_.push_back({std::string(name), VirtAddr{kBase + first}, size, permission});
   return {kBase + first};
 }
 

@@ -17,6 +17,8 @@
 namespace terrace {
 
 enum class PageSize : u32 { k4K = 4096, k64K = 65536, k2M = 2097152 };
+/// What kernels may do with an allocation; the host may always write.
+enum class Permission : u8 { kReadWrite, kReadOnly };
 
 class GuestMemory {
  public:
@@ -34,14 +36,12 @@ class GuestMemory {
   GuestMemory& operator=(const GuestMemory&) = delete;
 
   /// Zero-filled, on pages of its own. An allocation beyond the capacity is the user's error.
-  VirtAddr allocate(std::string_view name, u64 bytes);
+  VirtAddr allocate(std::string_view name, u64 bytes, Permission permission = Permission::kReadWrite);
 
   /// Whether all the bytes lie inside one allocation. `bytes` is a power of two up to 16 and `va` a multiple of it.
-  bool contains(VirtAddr va, u32 bytes) const noexcept {
-    const u64 offset = va.raw - kBase;
-    if (offset >= end_) return false;
-    return (offset & (kGranuleBytes - 1)) + bytes <= valid_bytes_[offset / kGranuleBytes];
-  }
+  bool contains(VirtAddr va, u32 bytes) const noexcept { return inside(valid_bytes_, va, bytes); }
+  /// The same for bytes that a kernel may write.
+  bool writable(VirtAddr va, u32 bytes) const noexcept { return inside(writable_bytes_, va, bytes); }
   /// Where the byte at `va` lies on the host; `va` must be contained.
   u8* at(VirtAddr va) noexcept { return data_ + (va.raw - kBase); }
   const u8* at(VirtAddr va) const noexcept { return data_ + (va.raw - kBase); }
@@ -61,6 +61,7 @@ class GuestMemory {
     std::string name;
     VirtAddr first;
     u64 bytes;
+    Permission permission = Permission::kReadWrite;
   };
   const std::vector<Allocation>& allocations() const { return allocations_; }
   /// The allocation that holds `va`, or the nearest one below it, or null.
@@ -79,13 +80,19 @@ class GuestMemory {
   u64 digest() const;
 
  private:
+  bool inside(const std::vector<u16>& bytes_of_granule, VirtAddr va, u32 bytes) const noexcept {
+    const u64 offset = va.raw - kBase;
+    if (offset >= end_) return false;
+    return (offset & (kGranuleBytes - 1)) + bytes <= bytes_of_granule[offset / kGranuleBytes];
+  }
   void check_range(VirtAddr va, u64 bytes) const;
 
   PageSize page_size_;
   u64 capacity_;
   u64 end_ = 0;  // offset of the first byte never allocated, a multiple of the page size
   u8* data_ = nullptr;
-  std::vector<u16> valid_bytes_;  // per granule: how many of its first bytes are allocated
+  std::vector<u16> valid_bytes_;     // per granule: how many of its first bytes are allocated,
+  std::vector<u16> writable_bytes_;  // and may be written
   std::vector<Allocation> allocations_;
   std::vector<Allocation> symbols_;
   std::vector<WrittenRange> host_writes_;
@@ -96,8 +103,8 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(GuestMemory& memory, std::string_view name, u64 count)
-      : first_(memory.allocate(name, count * sizeof(T))), count_(count) {}
+  Buffer(GuestMemory& memory, std::string_view name, u64 count, Permission permission = Permission::kReadWrite)
+      : first_(memory.allocate(name, count * sizeof(T), permission)), count_(count) {}
 
   VirtAddr address() const { return first_; }
   u64 size() const { return count_; }

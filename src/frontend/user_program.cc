@@ -107,12 +107,14 @@ struct BufferSpec : ContentsSpec {
   std::string name;
   Element type = Element::kF32;
   u64 count = 0;
+  bool read_only = false;
   Place place;
 
   void describe(Fields& v) {
     v("name", name, "what launches and expectations call it");
     v("type", type, {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}, "of an element");
     v("count", count, in(1, u64{1} << 34), "elements");
+    v("read_only", read_only, "a kernel that writes to it faults");
     ContentsSpec::describe(v, "init", "first contents");
   }
 };
@@ -334,8 +336,10 @@ class UserProgram final : public Program {
   explicit UserProgram(std::unique_ptr<Reader> reader) : spec_(std::move(reader)) {}
 
   void allocate(GuestMemory& memory) override {
-    for (const BufferSpec& buffer : spec_->buffers)
-      buffers_.emplace_back(memory, buffer.name, buffer.count * bytes_of(buffer.type));
+    for (const BufferSpec& buffer : spec_->buffers) {
+      buffers_.emplace_back(memory, buffer.name, buffer.count * bytes_of(buffer.type),
+                            buffer.read_only ? Permission::kReadOnly : Permission::kReadWrite);
+    }
     for (LaunchSpec& launch : spec_->launches) {
       for (u64 i = 0; i < launch.buffer_arguments.size(); ++i) {
         if (launch.buffer_arguments[i] == LaunchSpec::kNoBuffer) continue;

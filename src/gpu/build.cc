@@ -31,15 +31,16 @@ void Gpu::build_translation() {
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
-  Translator::Wiring translation{config_.translation, spaces_, {}};
+  Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
   for (const TlbWires& wires : tlb_wires_) {
     translation.ports.push_back({wires.requests.get(), wires.replies[sm].get()});
   }
-  return {{*requests_, *replies_, map_, accesses_, std::move(translation)},
+  return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
           *starts_[sm],
           *done_[sm],
           streams_,
-          config_.sm.count};
+          config_.sm.count,
+          config_.tenancy.flush_on_switch};
 }
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
@@ -59,7 +60,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
   dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant);
 
-  const UnitId dispatcher = scheduler_.add(*dispatcher_, "dispatcher");
+  const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
   dispatcher_->connect(dispatcher);
   for (u32 i = 0; i < sms; ++i) {
     const UnitId unit = scheduler_.add(*sms_[i], fmt::format("sm.{}", i));
@@ -73,26 +74,52 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   }
 }
 
+DramChannelSetup Gpu::channel_setup(u32 channel) const {
+  DramChannelSetup setup{.index = channel,
+                         .core_mhz = config_.core_mhz,
+                         .line_bytes = config_.line_bytes,
+                         .tenants = static_cast<u32>(tenants_.size()),
+                         .seed = config_.run.seed};
+  for (u32 part = 0; part < memory_parts_; ++part) {
+    const EvenShare share = even_share(config_.dram.channels, memory_parts_, part);
+    if (channel < share.first || channel >= share.first + share.count) continue;
+    setup.part_channels = share.count;
+    setup.index_in_part = channel - share.first;
+  }
+  return setup;
+}
+
+std::vector<WayMask> Gpu::ways_of_tenants() const {
+  if (config_.l2.partition == L2Config::Partition::kNone) return {};
+  const u32 tenants = static_cast<u32>(tenants_.size());
+  if (tenants > config_.l2.ways) {
+    input_error("l2.partition: {} ways cannot be divided among {} tenants; give each at least one", config_.l2.ways,
+                tenants);
+  }
+  std::vector<WayMask> masks;
+  for (u32 i = 0; i < tenants; ++i) {
+    const EvenShare share = even_share(config_.l2.ways, tenants, i);
+    masks.push_back((share.count == 64 ? kAllWays : (WayMask{1} << share.count) - 1) << share.first);
+  }
+  return masks;
+}
+
 void Gpu::build_memory() {
   const u32 slices = config_.l2.slices, channels = config_.dram.channels;
   const PerformAtomic perform = [this](TenantId tenant, u32 atomic, u64 lanes) {
     streams_[index(tenant)]->perform_atomic(AtomicRef{atomic}, lanes);
   };
   for (u32 i = 0; i < channels; ++i) {
-    channels_.push_back(
-        std::make_unique<Channel>(config_.dram, DramChannelSetup{.index = i,
-                                                                 .core_mhz = config_.core_mhz,
-                                                                 .line_bytes = config_.line_bytes,
-                                                                 .tenants = static_cast<u32>(tenants_.size()),
-                                                                 .seed = config_.run.seed}));
+    channels_.push_back(std::make_unique<Channel>(config_.dram, channel_setup(i)));
+    channels_[i]->observe(truth_);
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
     to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
     from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
-    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-                                                L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i]},
-                                                perform));
+    slices_.push_back(std::make_unique<L2Slice>(
+        scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+        L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i], truth_, ways_of_tenants()}, perform));
     const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
     slices_[i]->connect(unit);
     requests_->connect_output(i, unit);
@@ -106,7 +133,8 @@ void Gpu::build_memory() {
 
 std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
   if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
-    return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, config_.sm.count + mmu);
+    return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, truth_,
+                                           config_.sm.count + mmu);
   }
   std::vector<WalkToDram::Channel> ways;
   for (const auto& channel : channels_) {
@@ -115,7 +143,7 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
     ways.push_back({walk_to_dram_.back().get(), walk_from_dram_.back().get()});
     channel->connect(*ways.back().requests, *ways.back().replies);
   }
-  return std::make_unique<WalkToDram>(std::move(ways), map_);
+  return std::make_unique<WalkToDram>(std::move(ways), map_, truth_);
 }
 
 void Gpu::connect_translation() {
@@ -124,7 +152,7 @@ void Gpu::connect_translation() {
   const u32 lanes = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
   std::vector<UnitId> tlb_units;
   for (u32 i = 0; i < tlbs; ++i) {
-    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries};
+    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries, &truth_.mistake};
     for (const auto& reply : tlb_wires_[i].replies) wiring.replies.push_back(reply.get());
     for (const TlbWires& mmu : mmu_wires_) {
       wiring.mmus.push_back({mmu.requests.get(), mmu.replies[i].get(), i * lanes, lanes});
@@ -136,11 +164,13 @@ void Gpu::connect_translation() {
     for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_[i].replies[sm]->connect(unit, sm_units_[sm]);
   }
   for (u32 i = 0; i < mmus; ++i) {
-    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i)};
+    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i),
+                       &truth_.mistake};
     for (const auto& result : mmu_wires_[i].replies) wiring.results.push_back(result.get());
     mmus_.push_back(
         std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed, std::move(wiring)));
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
+    mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
     for (u32 tlb = 0; tlb < tlbs; ++tlb) {
       for (u32 lane = 0; lane < lanes; ++lane) {

@@ -28,7 +28,10 @@ struct RunConfig {
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
   void describe(Fields& v) {
-    v("tenants", tenants, "workloads, separated by spaces, each NAME or NAME:key=value,...");
+    v("tenants", tenants,
+      "workloads, separated by spaces, each NAME or NAME:key=value,...; arrive=N and leave=N give the cycles in which "
+      "a "
+      "tenant comes and goes");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
     v("until", until, "when the run ends: completed, cycles:N or instructions:N (of threads)");
     v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
@@ -46,16 +49,23 @@ struct RunConfig {
 };
 
 struct TenancyConfig {
+  enum class Share : u8 { kFixed, kPresent };
+  Share share = Share::kFixed;
   u32 launch_gap = 1000;
   std::string reference_design;
   u32 reference_sms = 0;
   bool flush_on_relaunch = false;
+  bool flush_on_switch = true;
   bool blame = true;
   void describe(Fields& v) {
+    v("share", share, {"fixed", "present"},
+      "whether SMs of a tenant that is not there stay idle, or are divided evenly among those who are, anew whenever "
+      "one comes or goes; an SM changes hands when its blocks have ended");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
     v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
     v("flush_on_relaunch", flush_on_relaunch, "a tenant that starts again finds its TLBs and walk caches empty");
+    v("flush_on_switch", flush_on_switch, "an SM that goes to another tenant forgets the translations of the old one");
     v("blame", blame, "count which tenant's requests wait for which tenant, when there are several tenants");
   }
 };
@@ -104,6 +114,11 @@ struct GpuConfig {
     v.require(slice % (l2.ways * line_bytes) == 0 && std::has_single_bit(slice / (l2.ways * line_bytes)), "l2.bytes",
               "must give each of {} slices a power of two of sets of {} ways of {} bytes", l2.slices, l2.ways,
               line_bytes);
+    v.require(
+        l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone, "l2.partition",
+        "must be none when dram.partition is channels: a channel's slices of the L2 are its tenant's own already");
+    v.require(tenancy.share == TenancyConfig::Share::kFixed || run.sms.empty(), "tenancy.share",
+              "divides the SMs evenly; leave out run.sms");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
   }

@@ -7,13 +7,29 @@
 
 namespace terrace {
 
+namespace {
+
+/// Into how many parts memory is divided.
+u32 memory_parts(const GpuConfig& config, size_t tenants) {
+  if (config.dram.partition == MemoryPartition::kNone) return 1;
+  if (tenants > config.dram.channels) {
+    input_error("dram.partition: {} channels cannot be divided among {} tenants; give each at least one",
+                config.dram.channels, tenants);
+  }
+  return static_cast<u32>(tenants);
+}
+
+}  // namespace
+
 Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options)
     : config_(config),
       tenants_(std::move(tenants)),
       scheduler_(options),
-      address_map_(config_.dram.resolved()),
-      map_(address_map_, config_.line_bytes, config_.l2.slices, config_.dram.channels),
-      spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size())),
+      memory_parts_(memory_parts(config_, tenants_.size())),
+      map_(config_.dram, config_.line_bytes, config_.l2.slices, memory_parts_,
+           FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
+      spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
+      truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       states_(tenants_.size()) {
   std::vector<std::vector<u32>> sms_of_tenant;
@@ -75,17 +91,18 @@ void Gpu::describe_stats() {
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
-  for (u32 i = 0; i < tenants_.size(); ++i) start_run(TenantId(i));
+  expect_tenants();
   // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
   constexpr Cycle kStretch = 2048;
   u64 last_issued = 0;
   Cycle last_issue = 0;
   End end = End::kCompleted;
   while (!reached(limits, end)) {
-    Cycle stop = std::min(limits.cycles, now() + kStretch);
+    Cycle stop = std::min({limits.cycles, now() + kStretch, next_coming_or_going()});
     if (now() < limits.warmup) stop = std::min(stop, limits.warmup);
     const Scheduler::End why = scheduler_.run(stop);
     handle_faults();
+    handle_comings_and_goings();
     handle_finished_launches(limits);
     if (why == Scheduler::End::kIdle && !all_completed()) deadlock("nothing can happen any more");
     if (limits.warmup != 0 && now() == limits.warmup) {
@@ -93,7 +110,7 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
       stats_.mark_start();
     }
     const u64 total = total_issued();
-    if (total != last_issued) {
+    if (total != last_issued || all_wait_for_an_arrival()) {
       last_issued = total;
       last_issue = now();
     } else if (now() - last_issue > config_.run.livelock_cycles) {
@@ -137,6 +154,7 @@ void Gpu::launch_next(TenantId tenant) {
   const std::optional<Launch> launch = setup.program->next(*setup.memory);
   forget_host_writes(tenant);
   if (!launch) return end_run(tenant);
+  truth_.launches(tenant);
   const LaunchShape shape = setup.stream->begin_launch(*launch);
   spaces_.cover(tenant, *setup.memory);  // local memory may have grown
   const Cycle at = now() + config_.tenancy.launch_gap;
@@ -153,6 +171,7 @@ void Gpu::launch_next(TenantId tenant) {
 void Gpu::end_kernel(TenantId tenant) {
   KernelRecord record = states_[index(tenant)].running;
   record.ended = now();
+  record.began = std::min(record.began, record.ended);  // it may be called off in the gap before its first block
   record.warp_instructions = issued(tenant, &SmStats::warp_instructions) - record.warp_instructions;
   record.thread_instructions = issued(tenant, &SmStats::thread_instructions) - record.thread_instructions;
   kernels_.push_back(std::move(record));
@@ -173,10 +192,8 @@ void Gpu::handle_faults() {
     if (!sm->take_fault(tenant)) continue;
     TenantState& state = states_[index(tenant)];
     if (state.ended) continue;
-    state.ended = true;
     state.done.fault = tenants_[index(tenant)].stream->fault().sentence;
-    dispatcher_->cancel(tenant);
-    for (const auto& each : sms_) each->abandon(tenant, now());
+    end_tenant(tenant);
   }
 }
 
@@ -184,20 +201,17 @@ void Gpu::handle_finished_launches(const Limits& limits) {
   for (const TenantId tenant : dispatcher_->take_finished()) {
     TenantState& state = states_[index(tenant)];
     end_kernel(tenant);
-    if (state.ended) continue;
+    if (state.ended) {
+      depart(tenant);
+      continue;
+    }
     const u64 runs = state.done.completed_runs;
     launch_next(tenant);
     if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) {
-      if (config_.tenancy.flush_on_relaunch) flush_translations(tenant);
+      if (config_.tenancy.flush_on_relaunch) flush_tenant(tenant);
       start_run(tenant);
     }
   }
-}
-
-void Gpu::flush_translations(TenantId tenant) {
-  for (const auto& sm : sms_) sm->load_store().translator().flush_tenant(tenant);
-  for (const auto& tlb : tlbs_) tlb->flush_tenant(tenant);
-  for (const auto& mmu : mmus_) mmu->flush_tenant(tenant);
 }
 
 void Gpu::forget_host_writes(TenantId tenant) {
@@ -214,7 +228,12 @@ void Gpu::forget_host_writes(TenantId tenant) {
   }
   if (ranges.empty()) return;
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  forget_lines(ranges);
+}
+
+void Gpu::forget_lines(std::span<const L2Slice::Range> ranges) {
   for (const auto& slice : slices_) slice->forget(ranges);
+  for (const L2Slice::Range& range : ranges) truth_.host_writes(range.first, range.end);
 }
 
 u64 Gpu::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {
@@ -231,6 +250,7 @@ u64 Gpu::total_issued() const {
 
 TenantProgress Gpu::progress(TenantId tenant) const {
   TenantProgress progress = states_[index(tenant)].done;
+  progress.arrived = tenants_[index(tenant)].arrive;
   progress.warp_instructions = issued(tenant, &SmStats::warp_instructions);
   progress.thread_instructions = issued(tenant, &SmStats::thread_instructions);
   return progress;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct TenantSetup {
   GuestMemory* memory = nullptr;
   InstStream* stream = nullptr;
   std::vector<u32> sms;  // its own
+  Cycle arrive = 0, leave = kNever;
 };
 
 /// One kernel launch that ended.
@@ -49,6 +51,8 @@ struct TenantProgress {
   u64 warp_instructions = 0, thread_instructions = 0;                      // all that issued
   u64 completed_warp_instructions = 0, completed_thread_instructions = 0;  // those of completed runs
   std::string fault;                                                       // empty, or what it did; it ended there
+  Cycle arrived = 0;                                                       // or will arrive
+  Cycle left = kNever;                                                     // kNever: it has not left
 };
 
 /// What translation did for one tenant, over all units.
@@ -86,8 +90,23 @@ class Gpu {
   void log(const std::string& spec);
   std::string take_log() { return std::exchange(log_.text, {}); }
 
+  // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
+  // share), a tenant's of all cores, a page's, all. (flush.cc)
+  void flush_core(SmId sm, TenantId tenant);
+  void flush_tenant(TenantId tenant);
+  void flush_page(TenantId tenant, VirtAddr va);
+  void flush_translations();
+  /// Moves a page to another frame with the flush that it needs; between two launches of the tenant.
+  void remap(TenantId tenant, VirtAddr va);
+
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
+  /// For tests, before the run, in dev builds: a mistake that strikes at every occasion but the first `spared`.
+  void plant([[maybe_unused]] Mistake what, [[maybe_unused]] u32 spared = 0) {
+#ifdef TERRACE_DCHECK
+    truth_.mistake.plant(what, spared);
+#endif
+  }
   /// For tests, before the run: see Scheduler::replace.
   Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
   Cycle now() const { return scheduler_.now(); }
@@ -104,12 +123,15 @@ class Gpu {
   struct TenantState {
     TenantProgress done;
     KernelRecord running;
-    bool ended = false;  // faulted, or completed without a relaunch
+    bool present = false;  // it has arrived, and something of it is still on the GPU
+    bool ended = false;    // faulted or left
   };
 
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
+  DramChannelSetup channel_setup(u32 channel) const;
+  std::vector<WayMask> ways_of_tenants() const;
   void connect_translation();
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
   Sm::Wiring sm_wiring(u32 sm);
@@ -119,10 +141,20 @@ class Gpu {
   void launch_next(TenantId tenant);
   void end_kernel(TenantId tenant);
   void end_run(TenantId tenant);
+  void expect_tenants();
+  Cycle next_coming_or_going() const;
+  void handle_comings_and_goings();
+  void arrive(TenantId tenant);
+  void end_tenant(TenantId tenant);
+  void depart(TenantId tenant);
+  void divide_among_present();
+  bool all_wait_for_an_arrival() const;
   void handle_faults();
   void handle_finished_launches(const Limits& limits);
-  void flush_translations(TenantId tenant);
+  void flush_shared(TenantId tenant);
   void forget_host_writes(TenantId tenant);
+  /// The host wrote there, past all caches. In rising order.
+  void forget_lines(std::span<const L2Slice::Range> ranges);
   bool all_completed() const;
   bool reached(const Limits& limits, End& end) const;
   u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;
@@ -135,9 +167,10 @@ class Gpu {
   std::vector<InstStream*> streams_;
   Scheduler scheduler_;
   AccessPool accesses_;
-  AddressMap address_map_;
+  u32 memory_parts_;  // 1, or one for each tenant
   LineLayout map_;
   AddressSpaces spaces_;
+  LineTruth truth_;
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
   std::vector<std::unique_ptr<Link<BlockStart>>> starts_;
   std::vector<std::unique_ptr<Link<BlockDone>>> done_;
@@ -156,7 +189,8 @@ class Gpu {
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<UnitId> sm_units_, channel_units_;
+  std::vector<UnitId> sm_units_, channel_units_, mmu_units_;
+  UnitId dispatcher_unit_{};
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   std::vector<TenantState> states_;

@@ -1,26 +1,39 @@
 // Which L2 slice and memory channel hold a line: channels as the memory's address map says, the slices of a channel by a
-// fold of the line's number.
+// fold of the line's number. When channels are divided among tenants, the upper bits of an address say whose part of
+// memory it is, and each part is mapped as a memory of its own channels alone: its lines stay spread over all of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>
+#include <vector>
 
 #include "dram/address_map.h"
+#include "dram/dram_config.h"
 #include "engine/types.h"
+#include "tenancy/even_share.h"
 #include "wire/line_map.h"
 
 namespace terrace {
 
 class LineLayout final : public LineMap {
  public:
-  LineLayout(const AddressMap& dram, u32 line_bytes, u32 slices, u32 channels)
-      : dram_(dram),
-        line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
-        slices_per_channel_(slices / channels) {}
+  /// `parts` of memory, each of 2^part_shift bytes.
+  LineLayout(const DramConfig& dram, u32 line_bytes, u32 slices, u32 parts = 1, u32 part_shift = 63)
+      : line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
+        slices_per_channel_(slices / dram.channels),
+        part_shift_(part_shift) {
+    for (u32 i = 0; i < parts; ++i) {
+      const EvenShare share = even_share(dram.channels, parts, i);
+      parts_.push_back({AddressMap(dram.resolved().with_channels(share.count)), share.first});
+    }
+  }
 
-  u32 channel_of(PhysAddr line) const override { return dram_.channel(line); }
+  u32 channel_of(PhysAddr line) const override {
+    const Part& part = parts_[line.raw >> part_shift_];
+    return part.first_channel + part.map.channel(line);
+  }
   u32 slice_of(PhysAddr line) const override {
-    const u32 channel = dram_.channel(line);
+    const u32 channel = channel_of(line);
     if (slices_per_channel_ == 1) return channel;
     const u64 number = line.raw >> line_shift_;
     const u64 folded = number ^ number >> 7 ^ number >> 14 ^ number >> 21;
@@ -28,9 +41,14 @@ class LineLayout final : public LineMap {
   }
 
  private:
-  const AddressMap& dram_;
+  struct Part {
+    AddressMap map;
+    u32 first_channel;
+  };
   u32 line_shift_;
   u32 slices_per_channel_;
+  u32 part_shift_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace terrace

@@ -13,8 +13,10 @@ void InstructionWalkStats::describe(StatFields& v) {
   v("reads", reads, "lines", "reads of page-table entries of those");
   v("several", several, "instructions", "that asked for at least two walks");
   v("interleaved", interleaved, "instructions", "of those: another instruction's walk started between two of theirs");
-  v("first_latency", first_latency, "cycles", "latency of the walk that ended first, of those with two, summed");
-  v("last_latency", last_latency, "cycles", "latency of the walk that ended last, of those with two, summed");
+  v("first_latency", first_latency, "cycles",
+    "from the request to the end of the walk that ended first, of those with two, summed");
+  v("last_latency", last_latency, "cycles",
+    "from the request to the end of the walk that ended last, of those with two, summed");
   v("gap", gap, "cycles", "from the end of the first to the end of the last, of those with two, summed");
   for (u32 i = 0; i < kBuckets; ++i) {
     const u32 low = i * kBucketReads + 1;
@@ -78,9 +80,13 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const AccessRef ref = wiring_.replies.receive(port_, now);
   const Access& access = wiring_.accesses[ref];
   const RecordRef owner{access.owner};
+  const LineCopy copy = wiring_.truth.completes(ref, access);
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
-    l1_.fill(access.pa.raw >> line_shift_, [&](u32 waiter) { complete_line(RecordRef{waiter}, now, done); });
+    l1_.fill(access.pa.raw >> line_shift_, copy, [&](const L1Cache::Waiter& waiter) {
+      wiring_.truth.completes(waiter.wanted, copy);
+      complete_line(RecordRef{waiter.record}, now, done);
+    });
   } else {
     complete_line(owner, now, done);
   }
@@ -98,26 +104,27 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
 }
 
 void LoadStoreUnit::accept_translations(Cycle now) {
-  translator_.accept(now, [this](u32 record, const WalkReport& walk) { note_walk(RecordRef{record}, walk); });
+  translator_.accept(
+      now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
 }
 
-void LoadStoreUnit::note_walk(RecordRef ref, const WalkReport& walk) {
+void LoadStoreUnit::note_walk(RecordRef ref, const WalkReport& walk, Cycle latency) {
   Record& record = records_[ref];
   if (record.walks++ == 0) {
     record.first_started = record.last_started = walk.sequence;
     record.first_finished = record.last_finished = walk.finished;
-    record.first_latency = record.last_latency = walk.latency;
+    record.first_latency = record.last_latency = latency;
   }
   record.reads += walk.accesses;
   record.first_started = std::min(record.first_started, walk.sequence);
   record.last_started = std::max(record.last_started, walk.sequence);
   if (walk.finished < record.first_finished) {
     record.first_finished = walk.finished;
-    record.first_latency = walk.latency;
+    record.first_latency = latency;
   }
   if (walk.finished > record.last_finished) {
     record.last_finished = walk.finished;
-    record.last_latency = walk.latency;
+    record.last_latency = latency;
   }
 }
 
@@ -193,7 +200,7 @@ bool LoadStoreUnit::access_line(const LineAccess& access, PhysAddr pa, Cycle now
       return load_line(access, pa, now);
     case MemoryAction::kStore:
       if (!send(access, pa, AccessKind::kStore, now)) return false;
-      l1_.store(pa.raw >> line_shift_, access.tenant);
+      if (LineCopy* copy = l1_.store(pa.raw >> line_shift_, access.tenant)) wiring_.truth.updates(*copy, SmId(port_));
       return true;
     default:
       if (!send(access, pa, AccessKind::kAtomic, now)) return false;
@@ -209,7 +216,9 @@ bool LoadStoreUnit::load_line(const LineAccess& access, PhysAddr pa, Cycle now) 
   if (outcome == L1Cache::Outcome::kRefused) return false;
   if (outcome == L1Cache::Outcome::kMiss && !send(access, pa, AccessKind::kLoad, now)) return false;
   if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{access.record}, now + hit_cycles_});
-  l1_.load(line, outcome, access.record, access.tenant);
+  const WantedLine wanted = wiring_.truth.wants(access.tenant, {access.line << line_shift_}, SmId(port_));
+  const LineCopy* found = l1_.load(line, outcome, {access.record, wanted}, access.tenant);
+  if (found != nullptr) wiring_.truth.completes(wanted, *found);
   return true;
 }
 
@@ -237,6 +246,7 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, C
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
+  wiring_.truth.sends(ref, access);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
   return true;
 }

@@ -18,6 +18,7 @@
 #include "sm/translator.h"
 #include "wire/access.h"
 #include "wire/line_map.h"
+#include "wire/line_truth.h"
 
 namespace terrace {
 
@@ -52,6 +53,7 @@ class LoadStoreUnit {
     Crossbar<AccessRef>& replies;
     const LineMap& map;
     AccessPool& accesses;
+    LineTruth& truth;
     Translator::Wiring translation;
   };
   /// A memory instruction all of whose lines have been answered.
@@ -75,7 +77,11 @@ class LoadStoreUnit {
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
-  void invalidate_l1() { l1_.clear(); }
+  /// Every memory instruction has been answered.
+  bool drained() const { return records_.live() == 0 && translator_.idle(); }
+  void invalidate_l1() {
+    if (!wiring_.truth.mistake.strikes(Mistake::kKeepL1)) l1_.clear();
+  }
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.
   void settle(Cycle now);
@@ -117,7 +123,7 @@ class LoadStoreUnit {
   bool access_line(const LineAccess& access, PhysAddr pa, Cycle now);
   bool load_line(const LineAccess& access, PhysAddr pa, Cycle now);
   bool send(const LineAccess& access, PhysAddr pa, AccessKind kind, Cycle now);
-  void note_walk(RecordRef ref, const WalkReport& walk);
+  void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
 

@@ -41,7 +41,19 @@ void Sm::start_blocks(Cycle now) {
   while (wiring_.starts.front(now)) start_block(wiring_.starts.pop(now), now);
 }
 
+/// Another tenant's page tables: nothing may be in flight that the old ones translated.
+void Sm::change_root(TenantId tenant, Cycle now) {
+  SIM_CHECK(live_blocks_ == 0 && memory_.drained(),
+            "the root register changes while accesses of tenant {} are in flight", index(*root_));
+  event(now, "the root register changes from tenant {} to tenant {}", index(*root_), index(tenant));
+  if (wiring_.flush_on_switch) memory_.translator().flush_tenant(*root_);
+  memory_.invalidate_l1();
+  root_ = tenant;
+}
+
 void Sm::start_block(const BlockStart& start, Cycle now) {
+  if (!root_) root_ = start.tenant;
+  if (start.tenant != *root_) change_root(start.tenant, now);
   if (start.launch != seen_launch_[index(start.tenant)]) {
     seen_launch_[index(start.tenant)] = start.launch;
     memory_.invalidate_l1();

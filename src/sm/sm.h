@@ -1,12 +1,13 @@
 // A streaming multiprocessor: resident warps, schedulers that issue from those that are ready, fixed-latency pipelines,
 // a load-store unit with an L1. Instructions come from the tenants' streams and are executed when they issue; their
-// timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. A
-// tenant is a property of a warp, not of the SM.
+// timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. The
+// root register names the tenant whose page tables are in use; it changes only when no memory access is under way.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/link.h"
@@ -56,6 +57,7 @@ class Sm final : public Unit {
     Link<BlockDone>& done;
     const std::vector<InstStream*>& streams;  // by tenant
     u32 sms = 1;                              // of the machine
+    bool flush_on_switch = true;              // when the root changes, the L1 TLB forgets the old tenant
   };
   Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
      u32 line_bytes, SmId id, Wiring wiring);
@@ -103,6 +105,7 @@ class Sm final : public Unit {
 
   void start_blocks(Cycle now);
   void start_block(const BlockStart& start, Cycle now);
+  void change_root(TenantId tenant, Cycle now);
   void wake_sleeping_warps(Cycle now);
   void accept_memory(Cycle now);
   void complete(const LoadStoreUnit::Done& done, Cycle now);
@@ -146,6 +149,7 @@ class Sm final : public Unit {
   u32 live_blocks_ = 0;
   u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;
+  std::optional<TenantId> root_;  // whose page tables the SM uses; none before its first block
   std::array<u32, kMaxTenants> seen_launch_{};
   std::vector<BlockDone> finished_;  // not yet told to the dispatcher
   std::vector<LoadStoreUnit::Done> completed_;

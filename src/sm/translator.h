@@ -60,6 +60,7 @@ class Translator {
     TranslateAt at = TranslateAt::kNowhere;
     AddressSpaces& spaces;
     std::vector<Port> ports;  // one, or one for each tenant
+    const PlantedMistake* mistake = nullptr;
   };
   enum class Outcome : u8 { kKnown, kSetAside, kRefused };
 
@@ -72,7 +73,7 @@ class Translator {
   Outcome translate(const LineAccess& access, PhysAddr& pa, Cycle now);
 
   /// Takes the translations that have arrived; lines that waited become ready. `on_walk` hears of each walk that one of
-  /// this SM's instructions asked for.
+  /// this SM's instructions asked for, and how long after that it ended.
   template <class F>
   void accept(Cycle now, F&& on_walk);
 
@@ -86,6 +87,9 @@ class Translator {
   bool touched_new_pages() const { return !new_pages_.empty(); }
   /// Gives frames to pages that were touched for the first time; when the cycle ends.
   void commit_new_pages();
+  // Between cycles only.
+  void flush() { tlb_.flush(); }
+  void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
   u32 hit_cycles() const { return config_.hit_cycles; }
   void explain(std::ostream& out) const;
@@ -161,7 +165,9 @@ void Translator::accept(Cycle now, F&& on_walk) {
       const TenantId tenant = tenant_of_key(answer.key);
       ++stats.answers[tenant];
       stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
-        if (waits_[ref].asked && answer.walk.accesses > 0) on_walk(waits_[ref].record, answer.walk);
+        if (waits_[ref].asked && answer.walk.accesses > 0) {
+          on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
+        }
         release(ref, answer, now);
       });
     }

@@ -15,6 +15,7 @@ BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp
       warp_width_(warp_width),
       ports_(std::move(sms)),
       rooms_(ports_.size(), whole_sm),
+      holders_(ports_.size()),
       tenants_(sms_of_tenant.size()) {
   for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
 }
@@ -40,6 +41,11 @@ void BlockDispatcher::launch(TenantId id, const LaunchShape& shape, Cycle at) {
   tenant.active = true;
   ++stats.launches[id];
   scheduler_.wake(self_, at);
+}
+
+void BlockDispatcher::assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now) {
+  for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
+  scheduler_.wake(self_, now);
 }
 
 void BlockDispatcher::cancel(TenantId id) {
@@ -86,8 +92,9 @@ bool BlockDispatcher::send_blocks(TenantState& tenant, TenantId id, Cycle now) {
   bool sent = false;
   for (const u32 sm : tenant.sms) {
     if (tenant.next == tenant.total) break;
-    if (!rooms_[sm].fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
+    if (!may_hold(sm, id) || !rooms_[sm].fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
     rooms_[sm].take(tenant.needs);
+    holders_[sm] = id;
     event(now, "block {} of tenant {} goes to SM {}", tenant.next, index(id), sm);
     ports_[sm].starts->push(now, {tenant.next++, tenant.launch, tenant.shape.warps_per_block, id});
     ++stats.blocks_sent[id];

@@ -1,6 +1,7 @@
 // Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
-// every block it sends comes back.
+// every block it sends comes back. An SM that goes to another tenant gets its first block when it has given back all of
+// the last one's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -45,6 +46,10 @@ class BlockDispatcher final : public Unit {
   void launch(TenantId tenant, const LaunchShape& shape, Cycle at);
   /// No more blocks of this tenant leave; those under way come back.
   void cancel(TenantId tenant);
+  /// Whose SMs are whose from now on; blocks under way stay where they are.
+  void assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now);
+  /// Whether a launch of this tenant has not ended.
+  bool running(TenantId tenant) const { return tenants_[index(tenant)].active; }
   /// Tenants whose launch has ended since the last call.
   std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
 
@@ -63,6 +68,7 @@ class BlockDispatcher final : public Unit {
 
   void accept_done(Cycle now);
   bool send_blocks(TenantState& tenant, TenantId id, Cycle now);
+  bool may_hold(u32 sm, TenantId id) const { return holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks; }
 
   Scheduler& scheduler_;
   UnitId self_{};
@@ -70,6 +76,7 @@ class BlockDispatcher final : public Unit {
   const u32 warp_width_;
   std::vector<SmPort> ports_;
   std::vector<SmRoom> rooms_;
+  std::vector<TenantId> holders_;  // by SM: who sent a block there last
   std::vector<TenantState> tenants_;
   std::vector<TenantId> finished_;
   u32 launches_ = 0;

@@ -3,29 +3,43 @@
 
 namespace terrace {
 
-AddressSpaces::AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants)
+AddressSpaces::AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts)
     : order_(pages.frames),
       shift_(pages.shift()),
-      frames_(pages.frames, pages.memory_bytes, seed),
+      frames_(pages.frames, pages.memory_bytes, seed, parts),
       tables_(pages, line_bytes, frames_),
       spaces_(tenants) {
-  for (Space& space : spaces_) space.root = tables_.make_root();
+  for (u32 i = 0; i < tenants; ++i) spaces_[i].root = tables_.make_root(i % parts);
 }
 
 void AddressSpaces::cover(TenantId tenant, const GuestMemory& memory) {
-  std::vector<u64>& frames = spaces_[index(tenant)].frames;
+  Space& space = spaces_[index(tenant)];
+  std::vector<u64>& frames = space.frames;
   const u64 first = frames.size();
   frames.resize(memory.allocated_bytes() >> shift_, kNoFrame);
+  for (u64 page = first; page < frames.size(); ++page) {
+    space.permissions.push_back(memory.nearest({GuestMemory::kBase + (page << shift_)})->permission);
+  }
   if (order_ == FrameOrder::kFirstTouch) return;
   for (u64 page = first; page < frames.size(); ++page) touch(tenant, {GuestMemory::kBase + (page << shift_)});
 }
 
 void AddressSpaces::touch(TenantId tenant, VirtAddr va) {
   Space& space = spaces_[index(tenant)];
-  u64& frame = space.frames[(va.raw - GuestMemory::kBase) >> shift_];
+  const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
+  u64& frame = space.frames[page];
   if (frame != kNoFrame) return;
-  frame = frames_.allocate(u64{1} << shift_).raw;
-  tables_.map(space.root, va, {frame});
+  frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
+  tables_.map(space.root, va, {frame}, space.permissions[page]);
+}
+
+PhysAddr AddressSpaces::remap(TenantId tenant, VirtAddr va) {
+  Space& space = spaces_[index(tenant)];
+  const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
+  u64& frame = space.frames[page];
+  SIM_CHECK(frame != kNoFrame, "tenant {} has no frame at {:#x} to move", index(tenant), va.raw);
+  frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
+  return tables_.map(space.root, va, {frame}, space.permissions[page]);
 }
 
 }  // namespace terrace

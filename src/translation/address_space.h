@@ -21,12 +21,17 @@ class AddressSpaces {
  public:
   static constexpr PhysAddr kUnmapped{~u64{0}};
 
-  AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants);
+  /// `parts` of memory: one for all tenants, or one for each.
+  AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts = 1);
 
   /// Maps what the tenant has allocated since the last call; under first touch, only makes it known.
   void cover(TenantId tenant, const GuestMemory& memory);
   /// Gives the page a frame, if it has none yet.
   void touch(TenantId tenant, VirtAddr va);
+
+  /// Moves a page that has a frame to another one; the old one is not used again. Returns where the entry lies that was
+  /// changed: whoever holds a copy of it, or the translation, must forget it.
+  PhysAddr remap(TenantId tenant, VirtAddr va);
 
   u32 page_shift() const { return shift_; }
   /// Where an address lies, or kUnmapped.
@@ -44,7 +49,8 @@ class AddressSpaces {
   static constexpr u64 kNoFrame = ~u64{0};
   struct Space {
     PhysAddr root;
-    std::vector<u64> frames;  // by page, from GuestMemory::kBase
+    std::vector<u64> frames;              // by page, from GuestMemory::kBase
+    std::vector<Permission> permissions;  // likewise
   };
 
   FrameOrder order_;

@@ -8,16 +8,32 @@
 
 namespace terrace {
 
-FrameAllocator::FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed)
-    : order_(order), memory_bytes_(memory_bytes) {
-  const u32 bits = static_cast<u32>(std::countr_zero(memory_bytes));
-  zones_[0] = {.base = 0, .frame_bits = 12, .count_bits = bits - 1 - 12};
-  zones_[1] = {.base = memory_bytes / 2, .frame_bits = 16, .count_bits = bits - 2 - 16};
-  zones_[2] = {.base = memory_bytes / 4 * 3, .frame_bits = 21, .count_bits = bits - 2 - 21};
+FrameAllocator::FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed, u32 parts)
+    : order_(order), part_shift_(part_shift(memory_bytes, parts)), parts_(parts) {
+  const u32 bits = part_shift_;
+  const u64 bytes = u64{1} << bits;
   Rng rng(seed, "frames");
-  for (Zone& zone : zones_) {
-    for (u64& multiplier : zone.multiplier) multiplier = rng.next() | 1;
+  for (u32 part = 0; part < parts; ++part) {
+    std::array<Zone, 3>& zones = parts_[part];
+    const u64 base = part * bytes;
+    zones[0] = {.base = base, .frame_bits = 12, .count_bits = bits - 1 - 12};
+    zones[1] = {.base = base + bytes / 2, .frame_bits = 16, .count_bits = bits - 2 - 16};
+    zones[2] = {.base = base + bytes / 4 * 3, .frame_bits = 21, .count_bits = bits - 2 - 21};
+    for (Zone& zone : zones) {
+      for (u64& multiplier : zone.multiplier) multiplier = rng.next() | 1;
+    }
   }
+}
+
+u32 FrameAllocator::part_shift(u64 memory_bytes, u32 parts) {
+  // 64 MB hold a few frames of every size: the least that pages.memory_bytes may be.
+  constexpr u32 kLeastBits = 26;
+  const u32 shift = static_cast<u32>(std::bit_width(memory_bytes / parts) - 1);
+  if (shift < kLeastBits) {
+    input_error("pages.memory_bytes: {} bytes of memory cannot be divided into {} parts of at least {} bytes",
+                memory_bytes, parts, u64{1} << kLeastBits);
+  }
+  return shift;
 }
 
 /// A permutation of the zone's frames: multiplying by an odd number and folding the upper half into the lower one can
@@ -31,12 +47,12 @@ u64 FrameAllocator::spread(const Zone& zone, u64 number) const {
   return number;
 }
 
-PhysAddr FrameAllocator::allocate(u64 bytes) {
-  for (Zone& zone : zones_) {
+PhysAddr FrameAllocator::allocate(u64 bytes, u32 part) {
+  for (Zone& zone : parts_[part]) {
     if (bytes > u64{1} << zone.frame_bits) continue;
     if (zone.used >> zone.count_bits != 0) {
       input_error("pages.memory_bytes: {} bytes of memory have no frame of {} bytes left; give more memory",
-                  memory_bytes_, u64{1} << zone.frame_bits);
+                  u64{1} << part_shift_, u64{1} << zone.frame_bits);
     }
     const u64 number = zone.used++;
     return {zone.base + ((order_ == FrameOrder::kRandom ? spread(zone, number) : number) << zone.frame_bits)};

@@ -1,9 +1,11 @@
 // Hands out frames of physical memory to data pages and page tables alike. Memory is divided into a half for small
 // frames and a quarter each for medium and large ones, so that large frames stay whole however small ones are spread.
+// It may consist of equal parts, one for each tenant, which the upper bits of an address tell apart.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "engine/types.h"
 #include "translation/config.h"
@@ -12,10 +14,14 @@ namespace terrace {
 
 class FrameAllocator {
  public:
-  FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed);
+  FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed, u32 parts = 1);
+
+  /// log2 of the bytes of each part: a power of two, so that some memory may belong to none.
+  static u32 part_shift(u64 memory_bytes, u32 parts);
+  u32 part_of(PhysAddr frame) const { return static_cast<u32>(frame.raw >> part_shift_); }
 
   /// A frame of at least `bytes`: 4 KB, 64 KB or 2 MB, aligned to its size. Memory that is used up is the user's error.
-  PhysAddr allocate(u64 bytes);
+  PhysAddr allocate(u64 bytes, u32 part = 0);
 
  private:
   struct Zone {
@@ -28,8 +34,8 @@ class FrameAllocator {
   u64 spread(const Zone& zone, u64 number) const;
 
   FrameOrder order_;
-  u64 memory_bytes_;
-  std::array<Zone, 3> zones_;
+  u32 part_shift_;
+  std::vector<std::array<Zone, 3>> parts_;
 };
 
 }  // namespace terrace

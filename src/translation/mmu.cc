@@ -14,8 +14,8 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       line_mask_(line_bytes - 1),
       wiring_(std::move(wiring)),
       shape_(wiring_.spaces.tables().shape()),
-      tlb1_(config.tlb1),
-      tlb2_(config.tlb2),
+      tlb1_(config.tlb1, wiring_.mistake),
+      tlb2_(config.tlb2, wiring_.mistake),
       front_cycles_((tlb1_.exists() ? config.tlb1.cycles : 0) + (tlb2_.exists() ? config.tlb2.cycles : 0)),
       walk_cache_(config.walk_cache, shape_),
       full_lanes_((wiring_.requests.lanes() + 63) / 64),
@@ -259,10 +259,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
   tlb1_.fill(walk.key, frame);
   tlb2_.fill(walk.key, frame);
-  results_[walk.source].push(
-      {walk.key,
-       frame,
-       {.sequence = its.sequence, .latency = now - walk.arrived, .finished = now, .accesses = its.reads}});
+  results_[walk.source].push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
   idle_.insert(walker);
   --busy_;
   blame.ended(walker, walk);
@@ -297,6 +294,18 @@ Cycle Mmu::next_wakeup(Cycle now) const {
     if (!hits->empty()) next = std::min(next, hits->front().at);
   }
   return next;
+}
+
+void Mmu::flush() {
+  tlb1_.flush();
+  tlb2_.flush();
+  walk_cache_.flush();
+}
+
+void Mmu::flush_page(u64 key) {
+  tlb1_.flush_page(key);
+  tlb2_.flush_page(key);
+  walk_cache_.flush_page(tenant_of_key(key), page_of_key(key));
 }
 
 void Mmu::enable_blame(u32 tenants) {
@@ -337,6 +346,16 @@ void Mmu::flush_tenant(TenantId tenant) {
   tlb1_.flush_tenant(tenant);
   tlb2_.flush_tenant(tenant);
   walk_cache_.flush_tenant(tenant);
+}
+
+void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
+  scheduler_->divide_among(tenants);
+  // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
+  for (Lane& lane : lanes_) lane.refused = false;
+  for (u32 walker = 0; walker < walkers_.size(); ++walker) {
+    if (!idle_.contains(walker)) continue;
+    if (const std::optional<Walk> next = scheduler_->next(walker, now)) start(walker, *next, now);
+  }
 }
 
 void Mmu::explain(std::ostream& out) const {

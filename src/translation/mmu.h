@@ -63,14 +63,19 @@ class Mmu final : public Unit {
     u32 most_requests = 1;  // that can be under way at a time
     const AddressSpaces& spaces;
     std::unique_ptr<WalkMemory> memory;
+    const PlantedMistake* mistake = nullptr;
   };
   Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring);
 
   Cycle tick(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Between cycles only.
+  // Between cycles only. Front TLBs and walk caches forget.
+  void flush();
+  void flush_page(u64 key);
   void flush_tenant(TenantId tenant);
+  /// Who shares the walkers from now on; wake the unit for `now`. Between cycles only.
+  void divide_among(const std::vector<TenantId>& tenants, Cycle now);
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);

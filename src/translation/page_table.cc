@@ -23,12 +23,12 @@ TableShape::TableShape(const PagesConfig& pages, u32 line_bytes)
 PageTables::PageTables(const PagesConfig& pages, u32 line_bytes, FrameAllocator& frames)
     : shape_(pages, line_bytes), frames_(frames) {}
 
-PhysAddr PageTables::make_root() {
-  return make_node(1);
+PhysAddr PageTables::make_root(u32 part) {
+  return make_node(1, part);
 }
 
-PhysAddr PageTables::make_node(u32 level) {
-  const PhysAddr base = frames_.allocate(shape_.node_bytes(level));
+PhysAddr PageTables::make_node(u32 level, u32 part) {
+  const PhysAddr base = frames_.allocate(shape_.node_bytes(level), part);
   place_[base.raw] = static_cast<u32>(nodes_.size());
   nodes_.emplace_back(shape_.entries(level), 0);
   return base;
@@ -38,17 +38,21 @@ std::vector<u64>& PageTables::node(PhysAddr base) {
   return nodes_[place_.at(base.raw)];
 }
 
-void PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
+PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame, Permission permission) {
   PhysAddr at = root;
   for (u32 level = 1; level < shape_.leaf_level(); ++level) {
     const u64 entry = shape_.entry_of(level, va);
     if (!TableEntry{node(at)[entry]}.present()) {
-      const PhysAddr next = make_node(level + 1);
-      node(at)[entry] = next.raw | TableEntry::kPresent;
+      const PhysAddr next = make_node(level + 1, frames_.part_of(root));
+      // The leaf alone decides what is permitted.
+      node(at)[entry] = next.raw | TableEntry::kPresent | TableEntry::kWritable;
     }
     at = TableEntry{node(at)[entry]}.target();
   }
-  node(at)[shape_.entry_of(shape_.leaf_level(), va)] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
+  const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
+  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf |
+                    (permission == Permission::kReadWrite ? TableEntry::kWritable : 0);
+  return shape_.address(at, entry);
 }
 
 TableEntry PageTables::read(PhysAddr base, u64 entry) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/types.h"
+#include "frontend/guest_memory.h"
 #include "translation/config.h"
 #include "translation/frame_allocator.h"
 
@@ -42,9 +43,10 @@ class TableShape {
 
 /// One entry: where the next node, or the page, begins; and what it is.
 struct TableEntry {
-  static constexpr u64 kPresent = 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
+  static constexpr u64 kPresent = 1, kWritable = 1 << 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
   u64 raw = 0;
   bool present() const { return raw & kPresent; }
+  bool writable() const { return raw & kWritable; }
   bool leaf() const { return raw & kLeaf; }
   PhysAddr target() const { return {raw & ~kFlags}; }
 };
@@ -54,14 +56,15 @@ class PageTables {
   PageTables(const PagesConfig& pages, u32 line_bytes, FrameAllocator& frames);
 
   const TableShape& shape() const { return shape_; }
-  /// A new, empty table; returns its root.
-  PhysAddr make_root();
-  void map(PhysAddr root, VirtAddr va, PhysAddr frame);
+  /// A new, empty table; returns its root. All its nodes lie in this part of memory.
+  PhysAddr make_root(u32 part = 0);
+  /// Says where a page lies, or from now on lies; returns where the entry that says so is.
+  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame, Permission permission);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
 
  private:
-  PhysAddr make_node(u32 level);
+  PhysAddr make_node(u32 level, u32 part);
   std::vector<u64>& node(PhysAddr base);
 
   TableShape shape_;

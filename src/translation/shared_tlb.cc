@@ -10,7 +10,7 @@ namespace terrace {
 SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
     : config_(config),
       wiring_(std::move(wiring)),
-      tlb_(config),
+      tlb_(config, wiring_.mistake),
       misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size())),
       hits_(config.ports * (config.hit_cycles + 1)),
       held_up_((wiring_.replies.size() + 63) / 64),

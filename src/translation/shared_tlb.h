@@ -49,13 +49,16 @@ class SharedTlb final : public Unit {
     std::vector<Link<Translation>*> replies;  // by SM
     std::vector<MmuPort> mmus;                // one, or one for each tenant
     u32 replies_per_sm = 1;                   // an SM never awaits more
+    const PlantedMistake* mistake = nullptr;
   };
   SharedTlb(const L2TlbConfig& config, Wiring wiring);
 
   Cycle tick(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Between cycles only.
+  // Between cycles only.
+  void flush() { tlb_.flush(); }
+  void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.

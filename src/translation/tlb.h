@@ -9,6 +9,7 @@
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
+#include "wire/mistake.h"
 #include "wire/translate.h"
 
 namespace terrace {
@@ -33,41 +34,45 @@ struct TlbStats {
 class Tlb {
  public:
   Tlb() = default;
-  explicit Tlb(const TlbConfig& config) {
+  explicit Tlb(const TlbConfig& config, const PlantedMistake* mistake = nullptr) : mistake_(mistake) {
     if (config.entries > 0) tags_ = TagArray<PhysAddr>(config.shape());
     holds_any_ = config.entries > 0;
   }
   bool exists() const { return holds_any_; }
 
   /// The entry that holds the page, or negative; nothing changes.
-  i32 find(u64 key) const { return holds_any_ ? tags_.find(key) : -1; }
+  i32 find(u64 key) const { return holds_any_ ? tags_.find(tag(key)) : -1; }
   /// The frame in an entry that `find` returned; it counts as used now.
   PhysAddr use(i32 entry) {
     tags_.touch(static_cast<u32>(entry));
-    return tags_.meta(static_cast<u32>(entry));
+    const PhysAddr frame = tags_.meta(static_cast<u32>(entry));
+    if (errs(Mistake::kNeighboursFrame)) return {frame.raw ^ page_bytes_of_key(tags_.key(static_cast<u32>(entry)))};
+    return frame;
   }
   /// Returns whether another page had to go.
   bool fill(u64 key, PhysAddr frame, WayMask allowed = kAllWays) {
     if (!holds_any_) return false;
     // Already there when two structures asked for it.
-    if (const i32 entry = tags_.find(key); entry >= 0) {
+    if (const i32 entry = find(key); entry >= 0) {
       tags_.meta(static_cast<u32>(entry)) = frame;
       tags_.touch(static_cast<u32>(entry));
       return false;
     }
-    const u32 victim = tags_.victim(key, allowed);
+    const u32 victim = tags_.victim(tag(key), allowed);
     const bool evicts = tags_.valid(victim);
-    tags_.fill(victim, key) = frame;
+    tags_.fill(victim, tag(key)) = frame;
     return evicts;
   }
 
   void flush() {
-    if (holds_any_) tags_.clear();
+    if (holds_any_ && !errs(Mistake::kSkipFlush)) tags_.clear();
   }
   void flush_page(u64 key) {
+    if (errs(Mistake::kSkipFlush)) return;
     if (const i32 entry = find(key); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
   }
   void flush_tenant(TenantId tenant) {
+    if (errs(Mistake::kSkipFlush)) return;
     for (u32 entry = 0; holds_any_ && entry < tags_.entries(); ++entry) {
       if (tags_.valid(entry) && tenant_of_key(tags_.key(entry)) == tenant) tags_.invalidate(entry);
     }
@@ -82,8 +87,12 @@ class Tlb {
   }
 
  private:
+  bool errs(Mistake what) const { return mistake_ != nullptr && mistake_->strikes(what); }
+  u64 tag(u64 key) const { return errs(Mistake::kDropTenantCompare) ? key_without_tenant(key) : key; }
+
   TagArray<PhysAddr> tags_;
   bool holds_any_ = false;
+  const PlantedMistake* mistake_ = nullptr;
 };
 
 }  // namespace terrace

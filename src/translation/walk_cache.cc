@@ -80,6 +80,17 @@ u32 WalkCache::score(const Walk& walk) {
   return shape_.leaf_level() - (each_level() ? hits : deepest);
 }
 
+void WalkCache::flush() {
+  for (TagArray<Meta>& tags : caches_) tags.clear();
+}
+
+void WalkCache::flush_page(TenantId tenant, u64 page) {
+  const Walk walk{.page = page, .tenant = tenant};
+  for (u32 level = 1; level <= deepest_; ++level) {
+    if (const i32 entry = find(level, walk); entry >= 0) cache(level).invalidate(static_cast<u32>(entry));
+  }
+}
+
 void WalkCache::flush_tenant(TenantId tenant) {
   for (TagArray<Meta>& tags : caches_) {
     for (u32 entry = 0; entry < tags.entries(); ++entry) {

@@ -37,6 +37,9 @@ class WalkCache final : public WalkCacheView {
     return config_.kind != WalkCacheConfig::Kind::kNone && config_.skip == WalkCacheConfig::Skip::kEachLevel;
   }
   u32 cycles() const { return config_.kind == WalkCacheConfig::Kind::kNone ? 0 : config_.cycles; }
+  void flush();
+  /// Every entry on the way to the page, as the invalidation of one page does in hardware.
+  void flush_page(TenantId tenant, u64 page);
   void flush_tenant(TenantId tenant);
 
  private:

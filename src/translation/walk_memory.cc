@@ -17,6 +17,7 @@ bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
   access.bytes = 8;  // one entry comes back
   access.inst = read.inst;
   access.owner = read.walker;
+  truth_.sends(ref, access);
   requests_.send(port_, slice, now, ref, noc_.flits(0), read.tenant);
   return true;
 }
@@ -25,6 +26,7 @@ std::optional<u32> WalkThroughL2::receive(Cycle now) {
   if (!replies_.front(port_, now)) return std::nullopt;
   const AccessRef ref = replies_.receive(port_, now);
   const u32 walker = accesses_[ref].owner;
+  truth_.completes(ref, accesses_[ref]);
   accesses_.free(ref);
   return walker;
 }
@@ -38,7 +40,10 @@ bool WalkToDram::send(const WalkRead& read, Cycle now) {
 
 std::optional<u32> WalkToDram::receive(Cycle now) {
   for (const Channel& channel : channels_) {
-    if (channel.replies->front(now)) return channel.replies->pop(now).tag;
+    if (!channel.replies->front(now)) continue;
+    const DramReply reply = channel.replies->pop(now);
+    truth_.fills(reply.copy);  // nobody writes to page tables but the host: memory's copy is the last
+    return reply.tag;
   }
   return std::nullopt;
 }

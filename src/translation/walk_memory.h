@@ -12,6 +12,7 @@
 #include "wire/access.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
+#include "wire/line_truth.h"
 
 namespace terrace {
 
@@ -41,8 +42,8 @@ class WalkThroughL2 final : public WalkMemory {
  public:
   /// `port` is the MMU's place in both crossbars.
   WalkThroughL2(Crossbar<AccessRef>& requests, Crossbar<AccessRef>& replies, AccessPool& accesses, const LineMap& map,
-                const NocConfig& noc, u32 port)
-      : requests_(requests), replies_(replies), accesses_(accesses), map_(map), noc_(noc), port_(port) {}
+                const NocConfig& noc, LineTruth& truth, u32 port)
+      : requests_(requests), replies_(replies), accesses_(accesses), map_(map), noc_(noc), truth_(truth), port_(port) {}
   void absorb(Cycle now) override { replies_.absorb(port_, now); }
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
@@ -55,6 +56,7 @@ class WalkThroughL2 final : public WalkMemory {
   AccessPool& accesses_;
   const LineMap& map_;
   NocConfig noc_;
+  LineTruth& truth_;
   u32 port_;
 };
 
@@ -64,7 +66,8 @@ class WalkToDram final : public WalkMemory {
     Link<DramRequest>* requests;
     Link<DramReply>* replies;
   };
-  WalkToDram(std::vector<Channel> channels, const LineMap& map) : channels_(std::move(channels)), map_(map) {}
+  WalkToDram(std::vector<Channel> channels, const LineMap& map, LineTruth& truth)
+      : channels_(std::move(channels)), map_(map), truth_(truth) {}
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
   u32 lanes() const override { return static_cast<u32>(channels_.size()); }
@@ -73,6 +76,7 @@ class WalkToDram final : public WalkMemory {
  private:
   std::vector<Channel> channels_;
   const LineMap& map_;
+  LineTruth& truth_;
 };
 
 }  // namespace terrace

@@ -14,6 +14,15 @@ constexpr u64 page_key(TenantId tenant, u32 page_shift, u64 page) {
 constexpr TenantId tenant_of_key(u64 key) {
   return TenantId(key >> 56);
 }
+constexpr u64 page_of_key(u64 key) {
+  return key & ((u64{1} << 48) - 1);
+}
+constexpr u64 page_bytes_of_key(u64 key) {
+  return u64{1} << (key >> 48 & 0xff);
+}
+constexpr u64 key_without_tenant(u64 key) {
+  return key & ~(u64{0xff} << 56);
+}
 
 struct TranslationRequest {
   u64 key = 0;
@@ -26,8 +35,7 @@ struct TranslationRequest {
 
 /// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.
 struct WalkReport {
-  u64 sequence = 0;   // among all walks of the walk system, in the order in which they started
-  Cycle latency = 0;  // from its arrival among the walks to its end
+  u64 sequence = 0;  // among all walks of the walk system, in the order in which they started
   Cycle finished = 0;
   u32 accesses = 0;  // reads of page-table entries; 0: no walk
 };

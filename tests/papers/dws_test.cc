@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <map>
 #include <set>
 
+#include "experiment/sweep_file.h"
+#include "frontend/workload.h"
 #include "papers/designs.h"
+#include "text/tree.h"
 #include "translation/walk_scheduler.h"
 #include "translation/walk_schedulers/dws_cost.h"
 #include "translation/walk_schedulers/owned_queues.h"
@@ -344,6 +348,34 @@ TEST(Claim, dws_table1_config) {
   EXPECT_EQ(u64{c.dram.channels} * c.dram.bus_bits / 8 * c.dram.clock_mhz * 4, 345'600u) << "MB/s";
   EXPECT_EQ(c.pages.bytes, 4096u);
   EXPECT_EQ(c.sm.warp_scheduler.use, "gto");
+}
+
+TEST(Claim, dws_table2_workloads) {
+  // In rising order of misses, as printed; those that exist are the ones that the experiment of the pairs uses.
+  const std::vector<std::pair<std::string, char>> printed{
+      {"mm", 'L'},   {"hs", 'L'},  {"ray", 'L'}, {"fft", 'L'}, {"lps", 'M'}, {"jpeg", 'M'}, {"lib", 'M'},
+      {"srad", 'M'}, {"3ds", 'M'}, {"blk", 'H'}, {"qtc", 'H'}, {"sad", 'H'}, {"gups", 'H'}};
+  EXPECT_EQ(printed.size(), 13u);
+  EXPECT_EQ(printed.size() * (printed.size() - 1) / 2, 78u);
+  std::map<std::string, u32> rank;
+  for (u32 i = 0; i < printed.size(); ++i) {
+    for (const Workload* workload : all_workloads()) {
+      if (workload->info().name == printed[i].first) rank[printed[i].first] = i;
+    }
+  }
+  const std::map<char, std::string> name{{'L', "light"}, {'M', "medium"}, {'H', "heavy"}};
+  const std::string path = source_folder() + "/configs/experiments/dws_pairs.toml";
+  Mistakes mistakes(path);
+  const SweepFile file = parse_sweep(path, read_file(path), "", mistakes);
+  mistakes.raise();
+  std::set<std::string> pairs;
+  for (const Mix& mix : file.grids.front().mixes) {
+    const u32 first = rank.at(mix.tenants.at(0)), second = rank.at(mix.tenants.at(1));
+    EXPECT_GT(first, second) << mix.label << ": the heavier tenant is named first";
+    EXPECT_EQ(mix.list, name.at(printed[first].second) + "_" + name.at(printed[second].second)) << mix.label;
+    pairs.insert(mix.label);
+  }
+  EXPECT_EQ(pairs.size(), rank.size() * (rank.size() - 1) / 2) << "every pair of what exists";
 }
 
 }  // namespace

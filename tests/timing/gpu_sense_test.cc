@@ -82,8 +82,7 @@ TEST(Sense, EveryMachineUsesItsWholeL2) {
     Layers layers;
     layers.gpu.push_back({file.path().string(), file.path().filename().string()});
     const GpuConfig config = ConfigLoader<GpuConfig>(layers).config();
-    const AddressMap map(config.dram.resolved());
-    const LineLayout layout(map, config.line_bytes, config.l2.slices, config.dram.channels);
+    const LineLayout layout(config.dram, config.line_bytes, config.l2.slices);
     const u32 lines = config.l2.bytes / config.line_bytes, entries = lines / config.l2.slices;
     const TagArray<char> tags({.entries = entries, .ways = config.l2.ways, .hash = config.l2.index});
     std::vector<u32> used(lines / config.l2.ways);

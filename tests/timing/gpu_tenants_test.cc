@@ -82,7 +82,7 @@ u64 walks_of(const RunResult& result, u32 tenant) {
 
 TEST(Tenants, ARelaunchedTenantFindsItsTranslationsUnlessTheyAreFlushed) {
   // MM at mini runs several times while GUPS runs once.
-  RunRequest request = request_of("gups:updates=64 mm");
+  RunRequest request = request_of("gups:updates=128 mm");
   const RunResult kept = simulate(request);
   request.config.tenancy.flush_on_relaunch = true;
   const RunResult flushed = simulate(request);

@@ -137,6 +137,7 @@ class ScriptProgram final : public Program {
   void initialise(GuestMemory&) override { left_ = launches_; }
   std::optional<Launch> next(GuestMemory&) override {
     if (left_ == 0) return std::nullopt;
+    if (left_ < launches_ && between_launches) between_launches();
     --left_;
     Launch launch;
     launch.kernel = "script";
@@ -145,6 +146,8 @@ class ScriptProgram final : public Program {
     return launch;
   }
   CheckResult check(const GuestMemory&) const override { return {true, ""}; }
+
+  std::function<void()> between_launches;
 
  private:
   u32 blocks_, threads_;

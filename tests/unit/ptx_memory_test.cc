@@ -215,6 +215,21 @@ TEST(PtxFaults, AnAtomicOutsideIsAFaultBeforeAnythingIsPerformed) {
             std::string::npos);
 }
 
+TEST(PtxFaults, StoresAndAtomicsToAReadOnlyBufferAreFaultsAndLoadsAreNot) {
+  const auto outcome = [](const std::string& body) {
+    Harness harness(with_prologue(body));
+    const VirtAddr fixed = harness.memory.allocate("fixed", 4096, Permission::kReadOnly);
+    return refusal([&] { harness.run(1, 32, fixed.raw); });
+  };
+  EXPECT_EQ(outcome("ld.global.u32 %r2, [%rd3]; ret;"), "");
+  EXPECT_EQ(outcome("st.global.u32 [%rd3], %r1; ret;"),
+            "kernel k, test.ptx:14, \"st.global.u32 [%rd3], %r1\": lane 0 of warp 0 of block 0 writes 4 bytes at "
+            "0x100000000, which may only be read: it lies in \"fixed\"");
+  EXPECT_NE(outcome("st.global.u32 [%rd1+64], %r1; ret;").find("0x100000040, which may only be read"),
+            std::string::npos);
+  EXPECT_NE(outcome("red.global.add.u32 [%rd3], 1; ret;").find("which may only be read"), std::string::npos);
+}
+
 TEST(PtxMemory, DivisionByZeroGivesAllOnesAndStopsNobody) {
   Harness harness(
       with_prologue("mov.u32 %r2, 0; div.u32 %r3, %r1, %r2; rem.u32 %r4, %r1, %r2; and.b32 %r5, %r3, %r4; "

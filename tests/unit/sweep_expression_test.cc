@@ -25,6 +25,7 @@ class Expressions : public ::testing::Test, public ResultSource {
   std::size_t points() const override { return labels_.size(); }
   const Labels& labels(std::size_t point) const override { return labels_[point]; }
   std::optional<double> value(std::size_t point, const Quantity& quantity) override {
+    if (quantity.name == "alone_stat") return 20.0 + static_cast<double>(*quantity.tenant);
     if (quantity.name == "stat") return quantity.pattern == "l2.*.hits" ? 7.0 : 0.0;
     if (quantity.tenant) return 100.0 * static_cast<double>(*quantity.tenant) + static_cast<double>(point);
     return values_[point];
@@ -53,6 +54,10 @@ TEST_F(Expressions, JoinTwoDesignsMixByMix) {
   EXPECT_DOUBLE_EQ(number("median(total_ipc)"), 15);
 }
 
+TEST_F(Expressions, TakeALabelsValueWithoutQuotesWhenItIsAWord) {
+  EXPECT_DOUBLE_EQ(number("max(total_ipc[design=slow])"), 10);
+}
+
 TEST_F(Expressions, KeepTheLabelsThatAMeanIsToldToKeep) {
   const Values values = Expression("max(total_ipc, \"design\")").evaluate(*this);
   EXPECT_EQ(values.labels, std::vector<std::string>{"design"});
@@ -77,6 +82,8 @@ TEST_F(Expressions, ReachTenantsStatisticsAndSettings) {
   EXPECT_EQ(number("max(ipc(1))"), 105);
   EXPECT_EQ(number("sum(stat(\"l2.*.hits\"))"), 42);
   EXPECT_EQ(number("count(total_ipc[mmu.walkers=16])"), 6);
+  EXPECT_EQ(number("max(alone_stat(\"l2.*.misses\", 1))"), 21) << "of the run alone";
+  EXPECT_EQ(refusal("alone_stat(\"l2.*.misses\")"), "\"alone_stat(\"l2.*.misses\")\": expected \",\" at \")\"");
 }
 
 TEST_F(Expressions, RefuseWhatIsMissingAndNameIt) {

@@ -72,6 +72,16 @@ equals = "constant"
 value = 0.5
 )";
 
+TEST_F(UserProgramTest, AReadOnlyBufferIsSo) {
+  std::string text = kGood;
+  text.insert(text.find("type = \"f32\""), "read_only = true\n");
+  GuestMemory memory(PageSize::k4K);
+  load(text).program->allocate(memory);
+  ASSERT_EQ(memory.allocations().size(), 2u);
+  EXPECT_EQ(memory.allocations()[0].permission, Permission::kReadWrite);
+  EXPECT_EQ(memory.allocations()[1].permission, Permission::kReadOnly);
+}
+
 TEST_F(UserProgramTest, CompilesItsSourceAndLaunchesWithAddressesAndNumbers) {
   const ProgramInstance user = load(kGood);
   EXPECT_THAT(user.code.ptx, HasSubstr(".entry saxpy"));

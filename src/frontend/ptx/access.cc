@@ -34,7 +34,8 @@ class Resolver {
     access_.global_lanes |= lanes;
     return every(lanes, [&](u32 lane) {
       const u64 a = address_[lane];
-      if ((a & (bytes_ - 1)) != 0 || !x_.memory.contains({a}, bytes_)) return fail(lane, Space::kGlobal);
+      const bool allowed = writes_ ? x_.memory.writable({a}, bytes_) : x_.memory.contains({a}, bytes_);
+      if ((a & (bytes_ - 1)) != 0 || !allowed) return fail(lane, Space::kGlobal);
       access_.pointer[lane] = x_.memory.at({a});
       return true;
     });
@@ -135,6 +136,8 @@ void fault_outside(Execution& x, u32 lane, Space space, u64 address, u32 bytes, 
                         x.launch.code->local_bytes);
   } else if (space == Space::kParam) {
     where = fmt::format("offset {:#x} of the parameters, which have {} bytes", address, x.launch.params.size());
+  } else if (x.memory.contains({address}, bytes)) {
+    where = fmt::format("{:#x}, which may only be read: it lies in \"{}\"", address, x.memory.nearest({address})->name);
   } else {
     where = fmt::format("{:#x}, outside any allocation; {}", address, nearest_allocation(x.memory, address));
   }

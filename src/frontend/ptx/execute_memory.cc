@@ -89,7 +89,7 @@ void run_store(Execution& x, const Inst& i) {
   x.effect.action = MemoryAction::kStore;
   const Elements all = elements(x, i);
   if (i.count == 1 && in_global_memory(i) && is_run(x, sizeof(T)) &&
-      x.memory.contains({x.effect.address[0]}, sizeof(T) * x.stride)) {
+      x.memory.writable({x.effect.address[0]}, sizeof(T) * x.stride)) {
     alignas(64) T values[64];
     const auto* row = x.src<R>(i.d);
     for (u32 lane = 0; lane < x.stride; ++lane) values[lane] = static_cast<T>(row[lane]);

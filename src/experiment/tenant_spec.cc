@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/tenant_spec.h"
+
+#include "config/assign.h"
+#include "engine/check.h"
+
+namespace terrace {
+namespace {
+
+struct Presence {
+  u64 arrive = 0;
+  u64 leave = 0;
+  void describe(Fields& v) {
+    v("arrive", arrive, in(0, Range::kHighest), "cycle in which the tenant comes");
+    v("leave", leave, in(1, Range::kHighest), "cycle in which it goes, whatever it has done by then");
+  }
+};
+
+}  // namespace
+
+TenantSpec parse_tenant(std::string_view text, std::string_view option) {
+  TenantSpec spec;
+  const std::size_t colon = text.find(':');
+  spec.program = text.substr(0, colon);
+  if (colon == text.npos) return spec;
+  const std::string name = spec.program;
+  Presence presence;
+  char before = ':';
+  for (const Given& given : split_assignments(text.substr(colon + 1), option)) {
+    if (given.path == "arrive" || given.path == "leave") {
+      assign(presence, given, name);
+      continue;
+    }
+    spec.program += before + given.path + "=" + std::get<std::string>(given.value.value);
+    before = ',';
+  }
+  spec.arrive = presence.arrive;
+  if (presence.leave != 0) spec.leave = presence.leave;
+  if (spec.leave <= spec.arrive)
+    input_error("{}: {} leaves in cycle {}, not after cycle {}, in which it arrives", option, name, spec.leave,
+                spec.arrive);
+  return spec;
+}
+
+}  // namespace terrace

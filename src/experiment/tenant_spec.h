@@ -1,0 +1,25 @@
+// A tenant as a user names it: NAME[:key=value,...] or FILE.toml[:key=value,...]. The keys `arrive` and `leave` say when
+// it is on the GPU; all others are parameters of the workload.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/types.h"
+
+namespace terrace {
+
+struct TenantSpec {
+  std::string program;  // without arrive and leave
+  Cycle arrive = 0;
+  Cycle leave = kNever;
+
+  /// The workload's name, or the file.
+  std::string name() const { return program.substr(0, program.find(':')); }
+};
+
+/// Leaving before arriving is the user's error; `option` is what messages call the place.
+TenantSpec parse_tenant(std::string_view text, std::string_view option = "run.tenants");
+
+}  // namespace terrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "wire/line_truth.h"
+
+#ifdef TERRACE_DCHECK
+
+#include "engine/check.h"
+
+namespace terrace {
+
+LineTruth::LineTruth(u32 line_bytes, Locate page_table) : line_bytes_(line_bytes), page_table_(std::move(page_table)) {}
+
+const LineTruth::Line& LineTruth::look(u64 line) const {
+  static const Line kUntouched;
+  const auto found = lines_.find(line);
+  return found == lines_.end() ? kUntouched : found->second;
+}
+
+const LineTruth::Writes& LineTruth::writes(u64 line, SmId sm) const {
+  static const Writes kNone;
+  const auto found = writes_.find(writer(line, sm));
+  return found == writes_.end() ? kNone : found->second;
+}
+
+LineTruth::InFlight& LineTruth::in_flight(AccessRef ref) {
+  const u32 place = AccessPool::place(ref);
+  if (place >= in_flight_.size()) in_flight_.resize(place + 1);
+  return in_flight_[place];
+}
+
+/// Lines that no cache has ever asked for have no copies: what memory holds is what the host left there.
+void LineTruth::host_writes(u64 first, u64 end) {
+  if (lines_.empty()) return;
+  for (u64 line = first / line_bytes_; line * line_bytes_ < end; ++line) {
+    const auto found = lines_.find(line);
+    if (found == lines_.end()) continue;
+    found->second.latest = found->second.in_memory = found->second.host = ++number_;
+  }
+}
+
+void LineTruth::launches(TenantId tenant) {
+  launched_[index(tenant)] = number_;
+}
+
+LineCopy LineTruth::memory_gives(PhysAddr line) {
+  return {.line = line_of(line), .version = lines_[line_of(line)].in_memory};
+}
+
+void LineTruth::memory_takes(const LineCopy& copy) {
+  Line& line = lines_[copy.line];
+  // A line that was on its way when the host wrote came before the host.
+  if (copy.version < line.host) return;
+  SIM_CHECK(copy.version >= line.in_memory, "memory has version {} of line {:#x} and is given version {}",
+            line.in_memory, copy.line, copy.version);
+  line.in_memory = copy.version;
+}
+
+/// The L2 holds no copy, or it would not have asked: memory must have every write.
+void LineTruth::fills(const LineCopy& copy) const {
+  SIM_CHECK(copy.version == look(copy.line).latest, "memory gives version {} of line {:#x}, whose last write is {}",
+            copy.version, copy.line, look(copy.line).latest);
+}
+
+LineCopy LineTruth::taken_whole(u64 line) {
+  return {.line = line, .version = lines_[line].latest};
+}
+
+void LineTruth::performs(LineCopy& copy, const Access& access) {
+  Line& line = lines_[copy.line];
+  SIM_CHECK(copy.version == line.latest, "the L2 writes to version {} of line {:#x}, whose last write is {}",
+            copy.version, copy.line, line.latest);
+  if (line.latest <= launched_[index(access.tenant)]) line.before_launch = line.latest;
+  copy.version = line.latest = ++number_;
+  ++writes_[writer(copy.line, access.sm)].performed;
+}
+
+void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& copy) {
+  SIM_CHECK(copy.line == line_of(access.pa), "the L2 answers a request for line {:#x} with line {:#x}",
+            line_of(access.pa), copy.line);
+  SIM_CHECK(copy.version == look(copy.line).latest, "the L2 holds version {} of line {:#x}, whose last write is {}",
+            copy.version, copy.line, look(copy.line).latest);
+  in_flight(ref).copy = copy;
+  in_flight(ref).copy.own = writes(copy.line, access.sm).performed;
+}
+
+/// A request reaches the L2 later than now: it must find at least what has been performed by now, and every write that
+/// its SM sent before it.
+void LineTruth::sends(AccessRef ref, const Access& access) {
+  const u64 line = line_of(access.pa);
+  const bool write = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
+  if (write) ++writes_[writer(line, access.sm)].sent;
+  in_flight(ref) = {{.line = line, .oldest = look(line).latest, .own = writes(line, access.sm).sent}, {}};
+}
+
+LineCopy LineTruth::completes(AccessRef ref, const Access& access) const {
+  const InFlight& its = in_flight_[AccessPool::place(ref)];
+  WantedLine wanted = its.wanted;
+  if (access.kind != AccessKind::kWalk) wanted.line = line_of(page_table_(access.tenant, access.va));
+  completes(wanted, its.copy);
+  return its.copy;
+}
+
+void LineTruth::updates(LineCopy& copy, SmId sm) const {
+  copy.own = writes(copy.line, sm).sent;
+}
+
+WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
+  const u64 number = line_of(page_table_(tenant, va));
+  const Line& line = look(number);
+  const bool written_since = line.latest > launched_[index(tenant)];
+  return {number, written_since ? line.before_launch : line.latest, writes(number, sm).sent};
+}
+
+/// What is permitted. An answer must be of the physical line that the page table gives for the tenant and the virtual
+/// line, now. It must contain every write to that line that
+///   - was performed when the request was sent, if the L2 answers (misses of the L1, loads past it, stores, atomics,
+///     walks);
+///   - was performed when the tenant's kernel was launched, if the L1 answers, or a fetch that was under way already:
+///     L1s are emptied at launches and hear of no other SM's stores;
+///   - the same SM sent before it, in either case.
+/// It contains no write that has not been performed, or been sent by the SM itself: versions are given in no other way.
+void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const {
+  SIM_CHECK(copy.line == wanted.line, "the page table names line {:#x}, line {:#x} was the answer", wanted.line,
+            copy.line);
+  SIM_CHECK(copy.version >= wanted.oldest, "a load of line {:#x} gets version {}, but must see {}", copy.line,
+            copy.version, wanted.oldest);
+  SIM_CHECK(copy.own >= wanted.own, "a load of line {:#x} sees {} of the {} writes that its own SM made before",
+            copy.line, copy.own, wanted.own);
+}
+
+}  // namespace terrace
+
+#endif

@@ -1,0 +1,130 @@
+// What every line really holds: an observer outside the machine, in dev builds. It obeys no law of time because it is
+// no hardware: units tell it what they do, it gives every write a number, and it ends the run when a copy of a line, or
+// the answer to a load, cannot be what a correct machine would give. In other builds its types are empty and its calls
+// vanish; no result and no statistic depends on it.
+//
+// A write is performed at the L2, in the order in which the slice takes stores and atomics; host work, between cycles,
+// is performed at once, after all that is under way. Memory performs in the order in which its channel accepts: a read
+// behind a write of its line gets what was written. What is permitted stands at `completes`, in line_truth.cc.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/types.h"
+#include "wire/access.h"
+#include "wire/mistake.h"
+
+#ifdef TERRACE_DCHECK
+
+#include <array>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+namespace terrace {
+
+/// A line's contents wherever a copy of it is: in a cache, in an answer, on the way to memory.
+struct LineCopy {
+  u64 line = 0;
+  u64 version = 0;  // the last write in it, by number among all writes; 0: memory as it was in the beginning
+  u32 own = 0;      // copies that an SM got: how many writes of that SM are in it
+};
+
+/// What a load that an L1 answers must find.
+struct WantedLine {
+  u64 line = 0;  // by the page table
+  u64 oldest = 0;
+  u32 own = 0;
+};
+
+class LineTruth {
+ public:
+  using Locate = std::function<PhysAddr(TenantId, VirtAddr)>;
+  LineTruth(u32 line_bytes, Locate page_table);
+
+  // Between cycles: the host's side.
+  void host_writes(u64 first, u64 end);  // physical bytes
+  void launches(TenantId tenant);        // its SMs empty their L1s before its first load
+
+  // A channel accepts a read or a write.
+  LineCopy memory_gives(PhysAddr line);
+  void memory_takes(const LineCopy& copy);
+
+  // The L2: a line arrives, is taken whole by a store, is written, is answered with.
+  void fills(const LineCopy& copy) const;
+  LineCopy taken_whole(u64 line);
+  void performs(LineCopy& copy, const Access& access);
+  void answers(AccessRef ref, const Access& access, const LineCopy& copy);
+
+  // An SM, or a walker: a request leaves, its answer is here; a store updates the L1's copy; a load finds or awaits a
+  // line in the L1.
+  void sends(AccessRef ref, const Access& access);
+  LineCopy completes(AccessRef ref, const Access& access) const;
+  void updates(LineCopy& copy, SmId sm) const;
+  WantedLine wants(TenantId tenant, VirtAddr va, SmId sm) const;
+  void completes(const WantedLine& wanted, const LineCopy& copy) const;
+
+  PlantedMistake mistake;
+
+ private:
+  struct Line {
+    u64 latest = 0;         // performed
+    u64 in_memory = 0;      // what its channel has accepted
+    u64 host = 0;           // the host's last write
+    u64 before_launch = 0;  // the latest one when its writer's kernel was launched, if there was one since
+  };
+  struct Writes {
+    u32 sent = 0, performed = 0;
+  };
+  struct InFlight {
+    WantedLine wanted;
+    LineCopy copy;
+  };
+  u64 line_of(PhysAddr address) const { return address.raw / line_bytes_; }
+  const Line& look(u64 line) const;
+  const Writes& writes(u64 line, SmId sm) const;
+  static u64 writer(u64 line, SmId sm) { return u64{index(sm)} << 48 | line; }
+  InFlight& in_flight(AccessRef ref);
+
+  const u64 line_bytes_;
+  Locate page_table_;
+  u64 number_ = 0;  // of the last write
+  std::array<u64, kMaxTenants> launched_{};
+  // Never iterated.
+  std::unordered_map<u64, Line> lines_;
+  std::unordered_map<u64, Writes> writes_;  // by SM and line
+  std::vector<InFlight> in_flight_;         // by place in the pool of accesses
+};
+
+}  // namespace terrace
+
+#else
+
+namespace terrace {
+
+struct LineCopy {};
+struct WantedLine {};
+
+class LineTruth {
+ public:
+  template <class Locate>
+  LineTruth(u32, Locate&&) {}
+  void host_writes(u64, u64) const {}
+  void launches(TenantId) const {}
+  LineCopy memory_gives(PhysAddr) const { return {}; }
+  void memory_takes(const LineCopy&) const {}
+  void fills(const LineCopy&) const {}
+  LineCopy taken_whole(u64) const { return {}; }
+  void performs(LineCopy&, const Access&) const {}
+  void answers(AccessRef, const Access&, const LineCopy&) const {}
+  void sends(AccessRef, const Access&) const {}
+  LineCopy completes(AccessRef, const Access&) const { return {}; }
+  void updates(LineCopy&, SmId) const {}
+  WantedLine wants(TenantId, VirtAddr, SmId) const { return {}; }
+  void completes(const WantedLine&, const LineCopy&) const {}
+
+  PlantedMistake mistake;
+};
+
+}  // namespace terrace
+
+#endif

@@ -1,0 +1,149 @@
+// L2 ways and memory channels divided among tenants: nobody's lines are where they do not belong, and what a tenant has
+// for itself no neighbour can slow down.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "config/loader.h"
+#include "experiment/run.h"
+#include "gpu/gpu.h"
+#include "support/paths.h"
+#include "tenancy/even_share.h"
+#include "timing/scripted_stream.h"
+
+namespace terrace {
+namespace {
+
+RunRequest request_of(const std::string& tenants) {
+  Layers layers;
+  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
+  RunRequest request;
+  request.config = ConfigLoader<GpuConfig>(layers).config();
+  request.config.run.tenants = tenants;
+  request.config.run.size = "mini";
+  request.config.run.relaunch = false;
+  return request;
+}
+
+/// Cycles until the first tenant has completed, once.
+u64 time_of_first(const RunRequest& request) {
+  return std::get<u64>(simulate(request).json.find("tenants")->items()[0].find("cycles")->value);
+}
+
+u64 count_of(const Tree& unit, const char* group, const char* name, u32 tenant) {
+  const Tree* where = group[0] == '\0' ? &unit : unit.find(group);
+  return std::get<u64>(where->find(name)->find("tenants")->items()[tenant].value);
+}
+
+TEST(EvenShare, SharesAreContiguousCoverEverythingAndDifferByAtMostOne) {
+  for (u32 total = 1; total <= 40; ++total) {
+    for (u32 parts = 1; parts <= total; ++parts) {
+      u32 next = 0;
+      for (u32 part = 0; part < parts; ++part) {
+        const EvenShare share = even_share(total, parts, part);
+        EXPECT_EQ(share.first, next);
+        EXPECT_GE(share.count, total / parts);
+        EXPECT_LE(share.count, total / parts + 1);
+        next += share.count;
+      }
+      EXPECT_EQ(next, total);
+    }
+  }
+}
+
+TEST(Partition, EveryLineAndPageTableOfATenantLiesInItsOwnChannelsAndSlices) {
+  RunRequest request = request_of("gups mm gups");
+  request.config.dram.partition = MemoryPartition::kChannels;
+  const RunResult result = simulate(request);
+  const Tree* gpu = result.json.find("stats")->find("gpu");
+  for (u32 tenant = 0; tenant < 3; ++tenant) {
+    const EvenShare share = even_share(16, 3, tenant);  // 6, 5, 5
+    u64 walks = 0;
+    for (u32 channel = 0; channel < 16; ++channel) {
+      const bool own = channel >= share.first && channel < share.first + share.count;
+      const Tree& dram = *gpu->find("dram")->find(std::to_string(channel));
+      const Tree& slice = *gpu->find("l2")->find(std::to_string(channel));
+      walks += count_of(dram, "walk", "reads", tenant);
+      EXPECT_EQ(count_of(dram, "data", "reads", tenant) > 0, own) << tenant << " in channel " << channel;
+      EXPECT_EQ(count_of(slice, "", "lookups", tenant) > 0, own) << tenant << " in slice " << channel;
+      if (own) continue;
+      EXPECT_EQ(count_of(dram, "walk", "reads", tenant) + count_of(dram, "data", "writes", tenant), 0u);
+    }
+    EXPECT_GT(walks, 0u);
+  }
+}
+
+TEST(Partition, WithChannelsOfItsOwnATenantTakesTheSameTimeWhateverItsNeighbourDoes) {
+  const auto time_beside = [](const std::string& neighbour, MemoryPartition partition) {
+    RunRequest request = request_of("mm " + neighbour);
+    request.config.translation = TranslateAt::kNowhere;  // walkers and the shared TLB stay shared
+    request.config.dram.partition = partition;
+    return time_of_first(request);
+  };
+  EXPECT_NE(time_beside("gups", MemoryPartition::kNone), time_beside("srad", MemoryPartition::kNone));
+  EXPECT_EQ(time_beside("gups", MemoryPartition::kChannels), time_beside("srad", MemoryPartition::kChannels));
+}
+
+TEST(Partition, HalfOfADividedMachineIsTheMachineOfHalfTheSize) {
+  RunRequest shared = request_of("mm gups");
+  shared.config.translation = TranslateAt::kNowhere;
+  shared.config.dram.partition = MemoryPartition::kChannels;
+  shared.config.dram.refresh = false;  // channels take turns at it, in an order that depends on how many there are
+  RunRequest half = request_of("mm");
+  half.config.translation = TranslateAt::kNowhere;
+  half.config.dram.refresh = false;
+  half.config.sm.count /= 2;
+  half.config.dram.channels /= 2;
+  half.config.l2.slices /= 2;
+  half.config.l2.bytes /= 2;
+  half.config.pages.memory_bytes /= 2;
+  EXPECT_EQ(time_of_first(shared), time_of_first(half));
+}
+
+struct Misses {
+  u64 lookups, misses;
+};
+/// What a tenant that reads 256 lines over and over misses while another one streams.
+Misses misses_beside_a_stream(L2Config::Partition partition) {
+  GpuConfig config;
+  config.translation = TranslateAt::kNowhere;
+  config.pages.frames = FrameOrder::kContiguous;
+  config.sm.count = 2;
+  config.l2.slices = 1;
+  config.l2.bytes = 128 * 1024;  // 64 sets of 16 ways
+  config.l2.index = SetHash::kLowBits;
+  config.l2.partition = partition;
+  config.dram.channels = 1;
+  config.run.relaunch = true;
+  const auto load = [](u64 lines, u64 warps) {
+    ScriptOp op{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
+                [lines, warps](const ScriptPlace& place, u32 lane) {
+                  return GuestMemory::kBase + (place.round * warps + place.warp) % lines * 128 + lane * 4;
+                }};
+    op.inst.volatile_access = true;
+    return op;
+  };
+  GuestMemory memories[2] = {GuestMemory(PageSize::k4K), GuestMemory(PageSize::k4K)};
+  ScriptProgram programs[2] = {ScriptProgram(1, 32, 1 << 20), ScriptProgram(1, 32 * 16, 8 << 20)};
+  ScriptedStream streams[2] = {ScriptedStream({load(256, 1)}, 4096, 32),
+                               ScriptedStream({load((8 << 20) / 128, 16)}, 4096, 32)};
+  std::vector<TenantSetup> tenants;
+  for (u32 i = 0; i < 2; ++i) {
+    programs[i].allocate(memories[i]);
+    tenants.push_back({i == 0 ? "loop" : "stream", &programs[i], &memories[i], &streams[i], {i}});
+  }
+  Gpu gpu(config, tenants);
+  gpu.run({.relaunch = false});
+  const Tree json = gpu.stats().json();
+  const Tree& slice = *json.find("gpu")->find("l2")->find("0");
+  return {count_of(slice, "", "lookups", 0), count_of(slice, "", "misses", 0)};
+}
+
+TEST(Partition, LinesInWaysOfItsOwnAreNeverPushedOutByANeighbour) {
+  const Misses divided = misses_beside_a_stream(L2Config::Partition::kWays);
+  EXPECT_EQ(divided.lookups, 4096u);
+  EXPECT_EQ(divided.misses, 256u) << "each line once";
+  EXPECT_GT(misses_beside_a_stream(L2Config::Partition::kNone).misses, 1000u);
+}
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,147 @@
+// The observer of dev builds (wire/line_truth.h) has nothing to say about a machine without mistakes, however hard
+// lines are fought for, and finds each mistake that is planted, wherever its seed lets it begin.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "timing/scripted_tenants.h"
+
+namespace terrace {
+namespace {
+
+/// Caches of a few lines, TLBs of a few pages: lines leave dirty, come back and are changed while they are on their way.
+GpuConfig crowded_gpu() {
+  GpuConfig config;
+  config.sm.count = 4;
+  config.l1.bytes = 8 * config.line_bytes;
+  config.l1.ways = 2;
+  config.l2.slices = 2;
+  config.l2.bytes = 16 * config.line_bytes;
+  config.l2.ways = 4;
+  config.dram.channels = 2;
+  config.dram.write_high = 24;
+  config.tenancy.launch_gap = 10;
+  config.l1_tlb.entries = 4;
+  config.l2_tlb.entries = 8;
+  config.l2_tlb.ways = 0;
+  return config;
+}
+
+u64 mixed(u64 x) {  // splitmix64's finaliser
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+/// Loads, stores of parts of lines and of whole lines, atomics, loads past the L1: all at random among 48 lines on 12
+/// pages, from every warp.
+ScriptedTenant crowd(u64 seed, u32 launches = 1) {
+  const auto line = [seed](const ScriptPlace& place, u32 op, u32 part) {
+    const u64 random = mixed(seed ^ mixed(place.block << 32 | place.warp << 24 | place.round << 8 | op << 4 | part));
+    return GuestMemory::kBase + random % 12 * 4096 + random / 12 % 4 * 128;
+  };
+  const auto spread = [line](u32 op) {
+    return [=](const ScriptPlace& place, u32 lane) { return line(place, op, lane / 16) + lane % 16 * 8; };
+  };
+  const auto whole = [line](const ScriptPlace& place, u32 lane) { return line(place, 9, 0) + lane * 4; };
+  ScriptOp past_l1{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {5}), spread(3)};
+  past_l1.inst.volatile_access = true;
+  return {.script = {{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {2}), spread(0)},
+                     {memory_inst(MemoryAction::kStore, MemorySpace::kGlobal, 4, {1, 2}, {}), spread(1)},
+                     {memory_inst(MemoryAction::kStore, MemorySpace::kGlobal, 4, {1}, {}), whole},
+                     {memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {3}), spread(1)},
+                     {memory_inst(MemoryAction::kReduction, MemorySpace::kGlobal, 4, {1}, {}), spread(2)},
+                     past_l1},
+          .rounds = 12,
+          .blocks = 8,
+          .threads = 128,
+          .launches = launches,
+          .buffer_bytes = 12 * 4096};
+}
+
+TEST(LineTruth, AMachineUnderPressureIsNotAccused) {
+  for (u64 seed = 0; seed < 6; ++seed) {
+    GpuConfig config = crowded_gpu();
+    if (seed % 2 == 1) config.mmu.walks_via = MmuConfig::Via::kDram;
+    if (seed % 3 == 2) config.dram.write_entries = config.dram.write_high = 2, config.dram.write_low = 1;
+    ScriptedTenants run(config, {crowd(seed, 2), crowd(seed + 100, 2)});
+    ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
+    run.gpu().stats().check_identities();
+  }
+}
+
+TEST(LineTruth, PagesMayMoveBetweenLaunches) {
+  ScriptedTenants run(crowded_gpu(), {crowd(1, 3)});
+  run.program(0).between_launches = [&] {
+    for (u32 page = 0; page < 12; ++page) run.gpu().remap(TenantId(0), {GuestMemory::kBase + page * 4096});
+  };
+  EXPECT_NO_THROW(run.gpu().run({}));
+}
+
+TEST(LineTruth, APageMayNotMoveWhileItsTenantRuns) {
+  ScriptedTenants run(crowded_gpu(), {crowd(1), crowd(2, 2)});
+  run.program(1).between_launches = [&] { run.gpu().remap(TenantId(0), {GuestMemory::kBase}); };
+  EXPECT_THROW(run.gpu().run({}), ModelError);
+}
+
+#ifdef TERRACE_DCHECK  // only dev builds can err
+
+/// What the observer says to a run with a mistake that spares the first `spared` occasions.
+std::string accusation(const GpuConfig& config, Mistake mistake, u32 spared, std::vector<ScriptedTenant> tenants,
+                       bool pages_move = false) {
+  ScriptedTenants run(config, tenants);
+  run.gpu().plant(mistake, spared);
+  if (pages_move) {
+    run.program(0).between_launches = [&] {
+      for (u32 page = 0; page < 12; ++page) run.gpu().remap(TenantId(0), {GuestMemory::kBase + page * 4096});
+    };
+  }
+  try {
+    run.gpu().run({});
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+void expect_accused(const std::string& accusation, const char* of) {
+  EXPECT_NE(accusation.find(of), std::string::npos) << accusation;
+}
+
+constexpr u32 kSeeds[] = {0, 1, 7, 20};
+
+TEST(LineTruthMistakes, ATlbThatDropsTheTenantFromItsCompareIsFound) {
+  for (const u32 seed : kSeeds)
+    expect_accused(accusation(crowded_gpu(), Mistake::kDropTenantCompare, seed * 10, {crowd(seed), crowd(seed + 1)}),
+                   "the page table names line");
+}
+
+TEST(LineTruthMistakes, AFrameBesideTheRightOneIsFound) {
+  for (const u32 seed : kSeeds)
+    expect_accused(accusation(crowded_gpu(), Mistake::kNeighboursFrame, seed * 10, {crowd(seed)}),
+                   "the page table names line");
+}
+
+TEST(LineTruthMistakes, AFlushThatIsSkippedIsFound) {
+  GpuConfig config = crowded_gpu();
+  config.l1_tlb.entries = config.l2_tlb.entries = 16;
+  for (const u32 seed : kSeeds)
+    expect_accused(accusation(config, Mistake::kSkipFlush, seed, {crowd(seed, 3)}, true), "the page table names line");
+}
+
+TEST(LineTruthMistakes, AWriteBackThatIsLostIsFound) {
+  for (const u32 seed : kSeeds)
+    expect_accused(accusation(crowded_gpu(), Mistake::kLoseWriteBack, seed, {crowd(seed)}), "memory gives version");
+}
+
+TEST(LineTruthMistakes, AnL1ThatIsNotEmptiedAtALaunchIsFound) {
+  GpuConfig config = crowded_gpu();
+  config.l1.bytes = 64 * config.line_bytes;  // lines outlive the launch
+  // The first launch empties each of the four SMs' caches once, in vain.
+  for (const u32 seed : {4u, 5u, 7u})
+    expect_accused(accusation(config, Mistake::kKeepL1, seed, {crowd(seed, 2)}), "but must see");
+}
+
+#endif
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,48 @@
+// Tenants that follow scripts, on one GPU: each with memory, program and stream of its own, and SMs in equal shares.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "timing/scripted_stream.h"
+
+namespace terrace {
+
+struct ScriptedTenant {
+  std::vector<ScriptOp> script;
+  u32 rounds = 1, blocks = 1, threads = 32, launches = 1;
+  u64 buffer_bytes = 1 << 20;
+};
+
+class ScriptedTenants {
+ public:
+  ScriptedTenants(const GpuConfig& config, const std::vector<ScriptedTenant>& tenants) {
+    std::vector<TenantSetup> setups;
+    const u32 share = config.sm.count / static_cast<u32>(tenants.size());
+    for (const ScriptedTenant& tenant : tenants) {
+      memories_.push_back(std::make_unique<GuestMemory>(PageSize(config.pages.bytes)));
+      programs_.push_back(
+          std::make_unique<ScriptProgram>(tenant.blocks, tenant.threads, tenant.buffer_bytes, tenant.launches));
+      programs_.back()->allocate(*memories_.back());
+      streams_.push_back(std::make_unique<ScriptedStream>(tenant.script, tenant.rounds, config.sm.warp_width));
+      TenantSetup setup{"script", programs_.back().get(), memories_.back().get(), streams_.back().get(), {}};
+      for (u32 i = 0; i < share; ++i) setup.sms.push_back(static_cast<u32>(setups.size()) * share + i);
+      setups.push_back(std::move(setup));
+    }
+    gpu_ = std::make_unique<Gpu>(config, std::move(setups));
+  }
+  Gpu& gpu() { return *gpu_; }
+  GuestMemory& memory(u32 tenant) { return *memories_[tenant]; }
+  ScriptProgram& program(u32 tenant) { return *programs_[tenant]; }
+
+ private:
+  std::vector<std::unique_ptr<GuestMemory>> memories_;
+  std::vector<std::unique_ptr<ScriptProgram>> programs_;
+  std::vector<std::unique_ptr<ScriptedStream>> streams_;
+  std::unique_ptr<Gpu> gpu_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,96 @@
+// What walks mean to the instructions that ask for them, in closed form: the measurements of the ISCA'18 paper on an idle
+// GPU whose walks read the L2.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "gpu/gpu.h"
+#include "timing/scripted_stream.h"
+
+namespace terrace {
+namespace {
+
+constexpr u32 kLink = 2, kL2Tlb = 9, kTransit = 4, kL2Read = 5 + 11 + 5, kLevels = 4;
+
+GpuConfig walking_gpu(u32 walkers) {
+  GpuConfig config;
+  config.sm.count = 1;
+  config.sm.schedulers = 1;
+  config.l2.slices = 1;
+  config.l2.bytes = 1 << 20;
+  config.l2.hit_cycles = 11;
+  config.noc.latency = 5;
+  config.dram.channels = 1;
+  config.tenancy.launch_gap = 0;
+  config.l1_tlb.entries = 1;
+  config.l2_tlb.entries = 1;
+  config.l2_tlb.ways = 0;
+  config.l2_tlb.hit_cycles = kL2Tlb;
+  config.l2_tlb.link_cycles = kLink;
+  config.mmu.transit_cycles = kTransit;
+  config.mmu.walkers = walkers;
+  return config;
+}
+
+/// Each instruction of each of `warps` warps of a block touches two pages that no TLB holds.
+TranslationSummary after(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
+  GuestMemory memory{PageSize::k4K};
+  ScriptProgram program(blocks, warps, u64{256} * 4096);
+  program.allocate(memory);
+  const ScriptOp op{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
+                    [](const ScriptPlace& place, u32 lane) {
+                      const u64 page = ((place.block + place.warp) * 32 + place.round * 2 + lane % 2) % 64;
+                      return GuestMemory::kBase + page * (4096 + 128);
+                    }};
+  ScriptedStream stream({op}, rounds, config.sm.warp_width);
+  std::vector<u32> sms(config.sm.count);
+  std::iota(sms.begin(), sms.end(), 0u);
+  Gpu gpu(config, {{"script", &program, &memory, &stream, sms}});
+  gpu.run({});
+  return gpu.translation(TenantId(0));
+}
+
+/// Of the last twenty rounds: page tables and data are in the caches by then.
+double per_round(const GpuConfig& config, u64 TranslationSummary::* counter) {
+  return static_cast<double>(after(config, 1, 84).*counter - after(config, 1, 64).*counter) / 20;
+}
+
+TEST(WalkMeasurements, WithTwoWalkersAnInstructionsTwoWalksEndTogether) {
+  const GpuConfig config = walking_gpu(2);
+  EXPECT_EQ(per_round(config, &TranslationSummary::several), 1);
+  EXPECT_EQ(per_round(config, &TranslationSummary::interleaved), 0);
+  // From the request to the end: to the shared TLB, its look-up, to the MMU, the reads.
+  const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
+  EXPECT_EQ(per_round(config, &TranslationSummary::first_latency), alone);
+  // The second page is asked for a cycle later, and each of its reads reaches the L2 a cycle later.
+  EXPECT_EQ(per_round(config, &TranslationSummary::gap), 1);
+  EXPECT_EQ(per_round(config, &TranslationSummary::last_latency), alone);
+}
+
+TEST(WalkMeasurements, WithOneWalkerTheSecondWalkWaitsForTheFirst) {
+  const GpuConfig config = walking_gpu(1);
+  const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
+  EXPECT_EQ(per_round(config, &TranslationSummary::first_latency), alone);
+  EXPECT_EQ(per_round(config, &TranslationSummary::gap), kLevels * kL2Read);
+  // It was asked for a cycle after the first.
+  EXPECT_EQ(per_round(config, &TranslationSummary::last_latency), alone + kLevels * kL2Read - 1);
+}
+
+TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
+  GpuConfig config = walking_gpu(1);
+  EXPECT_EQ(after(config, 2, 20).interleaved, 0u) << "one SM asks for an instruction's pages one after the other";
+  config.sm.count = 2;
+  const TranslationSummary two = after(config, 1, 20, 2);
+  EXPECT_EQ(two.several, 40u);
+  EXPECT_GT(two.interleaved, 0u) << "two meet at the shared TLB now and then";
+}
+
+TEST(WalkMeasurements, WorkIsCountedInBucketsOfSixteenReads) {
+  const TranslationSummary sum = after(walking_gpu(1), 1, 20);
+  EXPECT_EQ(sum.work[0], 20u) << "two walks of four reads each";
+  EXPECT_EQ(sum.reads, 20u * 2 * kLevels);
+}
+
+}  // namespace
+}  // namespace terrace
