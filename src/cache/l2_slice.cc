@@ -63,21 +63,23 @@ void L2Slice::settle(Cycle now) {
 /// Lines that arrive from memory begin to wait; they may be taken in the same cycle.
 void L2Slice::note_fills(Cycle now) {
   wiring_.from_dram.visit_arrived(now, [&](const DramReply& reply, Cycle arrived) {
-    if (arrived == now) blame.arrive(kFills, tenant_of(reply));
+    if (arrived != now) return;
+    blame.advance(now);
+    blame.arrive(kFills, tenant_of(reply));
   });
 }
 
 /// Those at the crossbar's port wait for what the one in front lacks.
-bool L2Slice::refuse(Lack lack, const Holders& holders) {
-  wiring_.requests.refused(wiring_.port, lack, holders);
+bool L2Slice::refuse(Lack lack, const Holders& holders, Cycle now) {
+  wiring_.requests.refused(wiring_.port, lack, holders, now);
   return false;
 }
 
 /// An entry of the line that holds no more is held by the line's own tenant.
-bool L2Slice::refuse_miss(u64 line, TenantId tenant) {
-  if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry);
+bool L2Slice::refuse_miss(u64 line, TenantId tenant, Cycle now) {
+  if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry, now);
   merging_.only(tenant);
-  return refuse(kMissEntry, merging_);
+  return refuse(kMissEntry, merging_, now);
 }
 
 void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
@@ -89,7 +91,6 @@ void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
 }
 
 Cycle L2Slice::tick(Cycle now) {
-  blame.advance(now);
   if (blame.on()) note_fills(now);
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
@@ -104,6 +105,7 @@ void L2Slice::accept_fill(Cycle now) {
   if (!reply || !filled_.empty()) return;
   Meta meta{.copy = reply->copy};
   if (blame.on()) {
+    blame.advance(now);
     const TenantId holder = tenant_of(*reply);
     blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
     held_[kMissEntry].remove(holder);
@@ -147,10 +149,14 @@ void L2Slice::send_reply(Cycle now) {
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
     // The port is free, but the SM's lane is full: of its own packets.
-    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant);
+    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) {
+      blame.advance(now);
+      last_reply_.only(access.tenant);
+    }
     return;
   }
   if (blame.on()) {
+    blame.advance(now);
     blame.leave(kReplies, access.tenant, queue.front().at, now);
     last_reply_.only(access.tenant);
     if (!from_fill) held_[kReplyEntry].remove(access.tenant);
@@ -191,26 +197,26 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
   const u64 line = line_of(access.pa);
   const i32 entry = tags_.find(line);
   if (entry >= 0) {
-    if (hits_.full()) return refuse(kReplyEntry);
+    if (hits_.full()) return refuse(kReplyEntry, now);
     tags_.touch(static_cast<u32>(entry));
     perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
-    if (hits_.full()) return refuse(kReplyEntry);
-    if (too_many_dirty()) return refuse(kWriteBackEntry);
+    if (hits_.full()) return refuse(kReplyEntry, now);
+    if (too_many_dirty()) return refuse(kWriteBackEntry, now);
     Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
     perform(ref, access, meta);
     allocate(line, meta);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
-    if (outlook == Join::kFull) return refuse_miss(line, access.tenant);
+    if (outlook == Join::kFull) return refuse_miss(line, access.tenant, now);
     if (outlook == Join::kFirst) {
       // It cannot overtake its own line on the way out: lines that leave go first in each tick, and the link takes one
       // message per cycle.
-      if (too_many_dirty()) return refuse(kWriteBackEntry);
-      if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink);
+      if (too_many_dirty()) return refuse(kWriteBackEntry, now);
+      if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink, now);
       send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
                    now);
       if (blame.on()) held_[kMissEntry].add(access.tenant);

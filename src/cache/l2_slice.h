@@ -114,9 +114,9 @@ class L2Slice final : public Unit {
   /// What a request may lack, in the order of the causes told to the crossbar.
   enum Room : u32 { kReplies, kFills };
   enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink, kLacks };
-  bool refuse(Lack lack, const Holders& holders);
-  bool refuse(Lack lack) { return refuse(lack, held_[lack]); }
-  bool refuse_miss(u64 line, TenantId tenant);
+  bool refuse(Lack lack, const Holders& holders, Cycle now);
+  bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
+  bool refuse_miss(u64 line, TenantId tenant, Cycle now);
   void send_to_dram(const DramRequest& request, Cycle now);
   void note_fills(Cycle now);
   void accept_fill(Cycle now);

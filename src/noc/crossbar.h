@@ -79,8 +79,12 @@ class Crossbar {
   void absorb(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
     if (!output.blame.on()) return output.funnel->absorb(now);
-    output.blame.advance(now);
-    output.funnel->absorb(now, [&](u32, const Wrapped& arrived) { output.blame.arrive(kAll, arrived.tenant); });
+    // Who holds the port changes when a packet is received; who holds what a receiver lacks may change in any tick.
+    if (output.refused) output.blame.advance(now);
+    output.funnel->absorb(now, [&](u32, const Wrapped& arrived) {
+      output.blame.advance(now);
+      output.blame.arrive(kAll, arrived.tenant);
+    });
   }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
@@ -96,13 +100,8 @@ class Crossbar {
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    const Cycle arrived = output.funnel->arrival(output.turn);
+    if (output.blame.on()) note_received(output, now);
     const Wrapped taken = output.funnel->pop(output.turn, now);
-    if (output.blame.on()) {
-      output.blame.leave(kAll, taken.tenant, arrived, now);
-      output.last.only(taken.tenant);
-      output.blame.waits_for(kAll, kPort, output.last);
-    }
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.free_at = now + taken.flits;
     ++output.stats.packets;
@@ -127,8 +126,11 @@ class Crossbar {
   }
   /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for
   /// cause `which` of `more`.
-  void refused(u32 output, u32 which, const Holders& holders) {
-    if (outputs_[output].blame.on()) outputs_[output].blame.waits_for(kAll, kPort + 1 + which, holders);
+  void refused(u32 output, u32 which, const Holders& holders, Cycle now) {
+    if (!outputs_[output].blame.on()) return;
+    outputs_[output].blame.advance(now);
+    outputs_[output].blame.waits_for(kAll, kPort + 1 + which, holders);
+    outputs_[output].refused = true;
   }
   Blame& blame(u32 output) { return outputs_[output].blame; }
   /// Closes statistics that run over cycles, before cycle `now`.
@@ -169,8 +171,18 @@ class Crossbar {
     u32 turn = 0;
     NocPortStats stats;
     Blame blame;
-    Holders last;  // whose packet the port received last
+    Holders last;          // whose packet the port received last
+    bool refused = false;  // the receiver lacks something
   };
+
+  void note_received(Output& output, Cycle now) {
+    const TenantId tenant = output.funnel->front(output.turn).tenant;
+    output.blame.advance(now);
+    output.blame.leave(kAll, tenant, output.funnel->arrival(output.turn), now);
+    output.last.only(tenant);
+    output.blame.waits_for(kAll, kPort, output.last);
+    output.refused = false;
+  }
 
   Scheduler& scheduler_;
   std::vector<Input> inputs_;

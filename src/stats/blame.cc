@@ -39,15 +39,13 @@ void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
   settled_.assign(tenants, 0);
 }
 
-void Blame::arrive_at(Room room, TenantId tenant, Cycle at) {
-  if (!on()) return;
+void Blame::expect(Room room, TenantId tenant, Cycle at) {
   if (at <= last_) return enter(room, tenant);
   const auto place = std::upper_bound(due_.begin(), due_.end(), at, [](Cycle a, const Due& due) { return a < due.at; });
   due_.insert(place, {at, room, tenant});
 }
 
-void Blame::leave(Room room, TenantId tenant, Cycle since, Cycle now) {
-  if (!on()) return;
+void Blame::exit(Room room, TenantId tenant, Cycle since, Cycle now) {
   Waiters& its = rooms_[room];
   SIM_DCHECK(its.waiting[index(tenant)] > 0, "a request of tenant {} leaves a room in which none waits", index(tenant));
   --its.waiting[index(tenant)];
@@ -70,6 +68,12 @@ void Blame::charge_until(Cycle now) {
   if (now == last_) return;
   for (const Waiters& room : rooms_) {
     if (room.all == 0) continue;
+    TenantMatrix& matrix = matrices_[room.cause];
+    if (room.holders && room.holders->sole() != Holders::kSeveral) {
+      for (u32 tenant = 0; tenant < tenants_; ++tenant)
+        matrix.row(tenant)[room.holders->sole()] += room.waiting[tenant] * (now - last_);
+      continue;
+    }
     std::fill(cycles_.begin(), cycles_.end(), 0);
     if (room.holders) {
       room.holders->turns(last_, now, cycles_);
@@ -78,7 +82,7 @@ void Blame::charge_until(Cycle now) {
     }
     for (u32 tenant = 0; tenant < tenants_; ++tenant) {
       if (room.waiting[tenant] == 0) continue;
-      const std::span<Counter> row = matrices_[room.cause].row(tenant);
+      const std::span<Counter> row = matrix.row(tenant);
       for (u32 holder = 0; holder <= tenants_; ++holder) row[holder] += room.waiting[tenant] * cycles_[holder];
     }
   }

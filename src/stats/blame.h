@@ -27,37 +27,48 @@ class Holders {
 
   /// Nobody holds any of so many parts.
   void reset(u32 parts) {
-    held_.assign(held_.size(), 0);
+    for (u32& each : held_) each = 0;
     held_.back() = parts_ = parts;
+    sole_ = kSeveral;
   }
   /// It has one part, and this tenant holds it.
   void only(TenantId tenant) {
+    if (sole_ == index(tenant)) return;
     reset(1);
     take(tenant);
+    sole_ = index(tenant);
   }
   void take(TenantId tenant) {
     ++held_[index(tenant)];
     --held_.back();
+    sole_ = kSeveral;
   }
   void give_back(TenantId tenant) {
     --held_[index(tenant)];
     ++held_.back();
+    sole_ = kSeveral;
   }
   /// One more part, which this tenant holds, and the other way round: for what has as many parts as are held.
   void add(TenantId tenant) {
     ++held_[index(tenant)];
     ++parts_;
+    sole_ = kSeveral;
   }
   void remove(TenantId tenant) {
     --held_[index(tenant)];
     --parts_;
+    sole_ = kSeveral;
   }
 
   /// In how many of the cycles from .. to - 1 a part of each holder (the last one is nobody) has its turn.
   void turns(Cycle from, Cycle to, std::span<u64> cycles) const;
+  /// The tenant that `only` named last, or kSeveral: most things have one holder, and need no turns.
+  u32 sole() const { return sole_; }
+  static constexpr u32 kSeveral = ~u32{0};
 
  private:
   u32 parts_ = 0;
+  u32 sole_ = kSeveral;
   std::vector<u32> held_;  // by tenant, then nobody
 };
 
@@ -82,6 +93,7 @@ class Blame {
 
   /// Charges all cycles before `now`. First in each tick: what changes in a tick holds from its cycle on.
   void advance(Cycle now) {
+    if (!on()) return;
     if (present_ + due_.size() > 0) charge(now);
     last_ = now;
   }
@@ -90,9 +102,13 @@ class Blame {
     if (on()) enter(room, tenant);
   }
   /// It will begin to wait in cycle `at`, whether or not the unit ticks then.
-  void arrive_at(Room room, TenantId tenant, Cycle at);
+  void arrive_at(Room room, TenantId tenant, Cycle at) {
+    if (on()) expect(room, tenant, at);
+  }
   /// It waits no longer; it began in cycle `since`.
-  void leave(Room room, TenantId tenant, Cycle since, Cycle now);
+  void leave(Room room, TenantId tenant, Cycle since, Cycle now) {
+    if (on()) exit(room, tenant, since, now);
+  }
   /// It goes on waiting, for something else.
   void move(Room from, Room to, TenantId tenant) {
     --rooms_[from].waiting[index(tenant)];
@@ -138,6 +154,8 @@ class Blame {
     ++rooms_[room].all;
     ++present_;
   }
+  void expect(Room room, TenantId tenant, Cycle at);
+  void exit(Room room, TenantId tenant, Cycle since, Cycle now);
   void charge(Cycle now);
   void charge_until(Cycle now);
 

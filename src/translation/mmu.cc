@@ -76,12 +76,12 @@ void Mmu::accept_requests(Cycle now) {
   for (u32 taken = 0; taken < config_.rate; ++taken) {
     const u32 lane = wiring_.requests.next_ready(pointer_, full_lanes_);
     if (lane == Funnel<TranslationRequest>::kNoLane) return;
-    const Cycle arrived = wiring_.requests.arrival(lane);
-    const TranslationRequest request = wiring_.requests.pop(lane, now);
     if (blame.on()) {
-      blame.leave(blame.in_front(lane), request.tenant, arrived, now);
-      blame.taken_in(request.tenant);
+      const TenantId tenant = wiring_.requests.front(lane).tenant;
+      blame.leave(blame.in_front(lane), tenant, wiring_.requests.arrival(lane), now);
+      blame.taken_in(tenant);
     }
+    const TranslationRequest request = wiring_.requests.pop(lane, now);
     pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
     ++stats.requests[request.tenant];
     if (front_tlbs_know(request, lane / wiring_.lanes_per_tlb, now)) continue;

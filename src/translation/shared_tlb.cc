@@ -134,12 +134,12 @@ void SharedTlb::look_up(Cycle now) {
       continue;
     }
     held_up_[sm / 64] &= ~(u64{1} << sm % 64);
-    const Cycle arrived = wiring_.requests.arrival(sm);
-    const TranslationRequest taken = wiring_.requests.pop(sm, now);
     if (blame.on()) {
-      blame.leave(room_of(sm), taken.tenant, arrived, now);
-      port_holders_.take(taken.tenant);
+      const TenantId tenant = wiring_.requests.front(sm).tenant;
+      blame.leave(room_of(sm), tenant, wiring_.requests.arrival(sm), now);
+      port_holders_.take(tenant);
     }
+    wiring_.requests.pop(sm, now);
     pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
     ++port;
   }

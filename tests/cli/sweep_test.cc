@@ -337,6 +337,23 @@ x = "sms"
   EXPECT_THAT(page, HasSubstr("<svg "));
 }
 
+TEST_F(SweepCommand, WhoWaitsForWhomStandsInThePageAndCanBeAskedFor) {
+  scratch_.write("s.toml", R"(
+[[grid]]
+gpu = "small.toml"
+mix = [["gups", "mm"]]
+size = "mini"
+[[claim]]
+id = "own_banks"
+value = 'sum(stat("gpu.dram.*.blame.banks{tenant=0 holder=0}")) > 0'
+)");
+  reported();
+  EXPECT_THAT(read_file((scratch_.path() / "r" / "claims.csv").string()), HasSubstr("\ns,own_banks,1,,"));
+  const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
+  EXPECT_THAT(page, HasSubstr("Who waits for whom"));
+  EXPECT_THAT(page, HasSubstr("<th>for gups</th><th>for mm</th><th>for nobody</th>"));
+}
+
 TEST_F(SweepCommand, AColumnThatIsNoTitleAndExpressionIsAMistake) {
   scratch_.write("s.toml",
                  "[[grid]]\ngpu = \"small.toml\"\nworkload = \"mm\"\nsize = \"mini\"\n"
