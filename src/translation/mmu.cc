@@ -28,6 +28,7 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       {.walkers = walkers,
        .queue_entries = config.queue_entries,
        .tenants = tenants,
+       .one_tenant = config.per_tenant && tenants > 1,
        .make_queue = [&](u32 entries, u32 queue) {
          return config_.walk_order.make({.entries = entries, .queue = queue, .seed = seed, .walk_cache = &walk_cache_});
        }});
