@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Workloads, GpuLaws, testing::ValuesIn(cases()), name_of
 TEST(GpuLawsOfTenants, SleepingAndTheOrderOfTicksChangeNothing) {
   GpuConfig cut_off = tiny_queues("dws_30sm");
   cut_off.run.until = "cycles:30000";
-  for (const GpuConfig& config : {machine("dws_30sm"), machine("dws_30sm", {"mmu.walk_scheduler.use=dws"}), cut_off}) {
+  for (const GpuConfig& config :
+       {machine("dws_30sm"), machine("dws_30sm", {"mmu.walk_scheduler.use=dws"}), machine("simt_8cu"), cut_off}) {
     const std::string straight = outcome(config, "gups mm fft").digest;
     EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = false, .permute_seed = 7}).digest);
     EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = true, .permute_seed = 8}).digest);

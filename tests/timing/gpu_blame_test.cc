@@ -1,5 +1,6 @@
 // Who waits for whom on the whole machine: the books close in every run, and what must be true of the matrices is.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "config/loader.h"
@@ -11,9 +12,9 @@ namespace terrace {
 namespace {
 
 RunRequest request_of(const std::string& tenants, const std::vector<std::string>& designs = {},
-                      const std::vector<std::string>& sets = {}) {
+                      const std::vector<std::string>& sets = {}, const std::string& gpu = "dws_30sm") {
   Layers layers;
-  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
+  layers.gpu.push_back({source_folder() + "/configs/gpu/" + gpu + ".toml", gpu + ".toml"});
   for (const std::string& design : designs)
     layers.designs.push_back({source_folder() + "/configs/designs/" + design + ".toml", design + ".toml"});
   for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
@@ -108,6 +109,42 @@ INSTANTIATE_TEST_SUITE_P(Designs, GpuBlameOf,
                          testing::Values("baseline", "s_tlb", "s_tlb_ptw", "static_walkers", "dws", "dws_pp"),
                          [](const auto& tested) { return tested.param; });
 
+TEST(GpuBlame, TheBooksCloseOnEveryMachine) {
+  for (const char* gpu : {"mask_maxwell30", "mask_fermi", "mask_integrated", "simt_8cu", "vc_16cu", "cd_24sm"}) {
+    EXPECT_GT(cycles(blame_of(request_of("gups mm", {}, {}, gpu)), "dram"), 0u) << gpu;
+    RunRequest tiny = request_of("gups mm", {}, kTinyQueues, gpu);
+    tiny.config.run.until = "cycles:30000";
+    EXPECT_GT(cycles(blame_of(tiny), "dram"), 0u) << gpu;
+  }
+}
+
+TEST(GpuBlame, SixteenTenantsAreKeptApart) {
+  std::string tenants = "gups";
+  for (u32 i = 1; i < 16; ++i) tenants += " mm";
+  RunRequest request = request_of(tenants, {"dws"});
+  request.config.run.until = "cycles:20000";
+  const RunResult result = simulate(request);
+  const Tree::List& total = result.json.find("blame")->find("total")->items();
+  ASSERT_EQ(total.size(), 16u);
+  for (const Tree& row : total) EXPECT_EQ(row.items().size(), 17u);
+  EXPECT_NE(result.text.find("for others"), std::string::npos);
+}
+
+TEST(GpuBlame, TheResultFileSumsAllUnitsAndTheTableIsPrinted) {
+  const RunRequest request = request_of("mm gups");
+  const RunResult result = simulate(request);
+  const std::vector<Cell> cells = blame_of(request);
+  const Tree& total = *result.json.find("blame")->find("total");
+  for (const u32 tenant : {0u, 1u}) {
+    for (const u32 holder : {0u, 1u}) {
+      EXPECT_EQ(std::get<u64>(total.items()[tenant].items()[holder].value),
+                cycles(cells, ".blame.", fmt::format("{}", tenant), fmt::format("{}", holder)));
+    }
+  }
+  EXPECT_NE(result.text.find("Who waits for whom"), std::string::npos);
+  EXPECT_EQ(simulate(request_of("mm")).json.find("blame"), nullptr);
+}
+
 TEST(GpuBlame, ALightTenantWaitsForWalkersThatAHeavyOneHolds) {
   const std::vector<Cell> cells = blame_of(request_of("mm gups", {"baseline"}));
   EXPECT_GT(cycles(cells, "mmu.0.blame.walkers", "0", "1"), cycles(cells, "mmu.0.blame.walkers", "0", "0"));
@@ -119,6 +156,7 @@ TEST(GpuBlame, WhereWalkersAreNotLentNobodyWaitsForAnothersWalks) {
     EXPECT_GT(cycles(cells, ".blame.walkers", "1", "1"), 0u) << design;
     EXPECT_EQ(cycles(cells, ".blame.walkers", "0", "1"), 0u) << design;
     EXPECT_EQ(cycles(cells, ".blame.walkers", "1", "0"), 0u) << design;
+    EXPECT_EQ(cycles(cells, ".blame.places", "0", "1") + cycles(cells, ".blame.places", "1", "0"), 0u) << design;
   }
 }
 
