@@ -238,6 +238,8 @@ Layers layers_of(const CommandLine& line) {
   if (!line.run.tenants.empty())
     give("--tenant", "run.tenants", Tree(fmt::format("{}", fmt::join(line.run.tenants, " "))), true);
   if (!line.run.size.empty()) give("--size", "run.size", Tree(line.run.size), true);
+  if (line.run.sms == "oracle")
+    input_error("--sms: an oracle split is found by the many runs of a sweep's [[search]]; see docs/sweeps.md");
   if (!line.run.sms.empty()) give("--sms", "run.sms", Tree(fmt::format("[{}]", line.run.sms)), true);
   return layers;
 }

@@ -6,17 +6,53 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/root_config.h"
 #include "config/loader.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
+#include "experiment/alone.h"
+#include "experiment/metrics.h"
 #include "text/output.h"
 
 namespace terrace {
+namespace {
+
+std::function<void(double, Cycle, u64)> show(Progress& progress) {
+  return [&progress](double part, Cycle cycles, u64 warp_instructions) {
+    check_interrupt();
+    if (progress.due(part)) progress.update(part, cycles, warp_instructions);
+  };
+}
+
+/// Runs each tenant alone under the machine's reference design. --set changes the machine, as the tables `set` of
+/// sweeps do: the reference has it too.
+void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunResult& result) {
+  std::string note;
+  const std::string design =
+      reference_design(shared, [](const std::string& name) { find_config(kDesigns, name); }, note);
+  Layers layers = layers_of(line.config);
+  layers.designs.clear();
+  if (!design.empty()) layers.designs.push_back(find_config(kDesigns, design));
+  const GpuConfig base = ConfigLoader<RootConfig>(layers).config();
+  std::vector<double> ipc;
+  for (const Tree& tenant : result.json.find("tenants")->items()) {
+    const u32 number = static_cast<u32>(ipc.size());
+    RunRequest request;
+    request.config = alone_config(base, shared, number, std::get<u64>(tenant.find("sms")->value));
+    Progress progress(fmt::format("alone: {}", request.config.run.tenants), Progress::style_of_stderr(line.run.quiet));
+    request.progress = show(progress);
+    const RunResult alone = simulate(request);
+    ipc.push_back(std::get<double>(alone.json.find("tenants")->items()[0].find("ipc")->value));
+  }
+  add_relative_metrics(result, ipc, reference_text(design, shared.tenancy.reference_sms));
+  if (!note.empty()) result.text += note + "\n";
+}
+
+}  // namespace
 
 int run_command(const CommandLine& line) {
-  if (line.run.alone) input_error("run: --alone comes with a later version; run each tenant by itself for now");
   if (!line.run.timeline.empty()) input_error("run: --timeline comes with a later version; leave it out for now");
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
@@ -26,12 +62,10 @@ int run_command(const CommandLine& line) {
   std::optional<OutputFile> json;
   if (!line.run.json.empty()) json.emplace(line.run.json);
   Progress progress("run", Progress::style_of_stderr(line.run.quiet));
-  request.progress = [&](double part, Cycle cycles, u64 warp_instructions) {
-    check_interrupt();
-    if (progress.due(part)) progress.update(part, cycles, warp_instructions);
-  };
-  const RunResult result = simulate(request);
+  request.progress = show(progress);
+  RunResult result = simulate(request);
   progress.finish();
+  if (line.run.alone) compare_with_alone(line, request.config, result);
   if (json) {
     json->write(json_text(result.json));
     json->commit();

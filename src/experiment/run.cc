@@ -32,7 +32,7 @@ struct Tenant {
   std::vector<u32> sms;
 };
 
-/// Contiguous shares, in the order of the tenants.
+/// Contiguous shares, in the order of the tenants; or all SMs for everyone.
 std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   std::vector<u64> counts = config.run.sms;
   if (counts.empty()) {
@@ -47,6 +47,12 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
                 config.sm.count);
   }
   std::vector<std::vector<u32>> shares(tenants);
+  if (config.tenancy.sharing == TenancyConfig::Sharing::kTime) {
+    for (u32 sm = 0; sm < config.sm.count; ++sm) {
+      for (auto& share : shares) share.push_back(sm);
+    }
+    return shares;
+  }
   u32 next = 0;
   for (u32 i = 0; i < tenants; ++i) {
     for (u64 n = 0; n < counts[i]; ++n) shares[i].push_back(next++);

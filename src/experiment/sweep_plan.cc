@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "config/loader.h"
+#include "experiment/alone.h"
 #include "experiment/metrics.h"
-#include "experiment/tenant_spec.h"
 #include "frontend/workload.h"
 #include "gpu/until.h"
 #include "tenancy/even_share.h"
@@ -202,25 +202,22 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
   config.run.size = choice.size;
   config.run.seed = choice.seed;
   config.run.until = choice.until;
+  config.run.tenants = fmt::format("{}", fmt::join(choice.mix.tenants, " "));
   Point point{choice.grid.name, choice.labels(), "", {}, ""};
   point.labels["sms"] = shares.label;
   if (choice.grid.alone.value_or(tenants > 1)) {
     if (counts.empty()) counts = even_shares(config.sm.count, tenants);
-    const std::string reference = reference_design(config, choice.gpu);
+    std::string note;
+    const std::string reference =
+        reference_design(config, [&](const std::string& design) { configs_.design(design); }, note);
+    if (!note.empty() && std::find(plan_->notes.begin(), plan_->notes.end(), note) == plan_->notes.end())
+      plan_->notes.push_back(note);
     std::vector<std::string> designs;
     if (!reference.empty()) designs.push_back(reference);
-    for (u32 i = 0; i < tenants; ++i) {
-      GpuConfig alone = base_config(choice.gpu, designs, choice, true);
-      alone.run.size = choice.size;
-      alone.run.seed = choice.seed;
-      alone.run.until = choice.until;
-      alone.run.tenants = parse_tenant(choice.mix.tenants[i], "tenant").program;
-      alone.run.sms = {config.tenancy.reference_sms == 0 ? counts[i] : config.tenancy.reference_sms};
-      point.alone.push_back(add_job(std::move(alone)));
-    }
+    const GpuConfig& base = base_config(choice.gpu, designs, choice, true);
+    for (u32 i = 0; i < tenants; ++i) point.alone.push_back(add_job(alone_config(base, config, i, counts[i])));
     point.reference = reference_text(reference, config.tenancy.reference_sms);
   }
-  config.run.tenants = fmt::format("{}", fmt::join(choice.mix.tenants, " "));
   config.run.sms = shares.counts;
   point.job = add_job(std::move(config));
   plan_->points.push_back(point);
@@ -250,22 +247,6 @@ const GpuConfig& Planner::base_config(const std::string& gpu, const std::vector<
   layers.gpu.push_back(configs_.gpu(gpu));
   for (const std::string& design : designs) layers.designs.push_back(configs_.design(design));
   return bases_.emplace(key, ConfigLoader<GpuConfig>(layers).config()).first->second;
-}
-
-/// The design under which a tenant of this machine runs alone.
-std::string Planner::reference_design(const GpuConfig& config, const std::string& gpu) {
-  const std::string& wanted = config.tenancy.reference_design;
-  if (wanted.empty()) return "";
-  try {
-    configs_.design(wanted);
-    return wanted;
-  } catch (const InputError&) {
-    const std::string note = fmt::format(
-        "{} wants alone runs under the design \"{}\", which is not there yet; they run under \"ideal\" instead", gpu,
-        wanted);
-    if (std::find(plan_->notes.begin(), plan_->notes.end(), note) == plan_->notes.end()) plan_->notes.push_back(note);
-    return "ideal";
-  }
 }
 
 }  // namespace terrace

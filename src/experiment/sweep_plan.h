@@ -46,7 +46,6 @@ class Planner {
   std::string add_job(GpuConfig config);
   const GpuConfig& base_config(const std::string& gpu, const std::vector<std::string>& designs, const Choice& choice,
                                bool machine_only);
-  std::string reference_design(const GpuConfig& config, const std::string& gpu);
 
   const SweepFile& file_;
   const ConfigSource& configs_;

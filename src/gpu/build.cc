@@ -40,7 +40,8 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
           *done_[sm],
           streams_,
           config_.sm.count,
-          config_.tenancy.flush_on_switch};
+          config_.tenancy.flush_on_switch,
+          takes_turns() ? static_cast<u32>(tenants_.size()) : 0};
 }
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
@@ -58,7 +59,8 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
                                         config_.line_bytes, SmId(i), sm_wiring(i)));
   }
   const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
-  dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant);
+  dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant,
+                                                  takes_turns());
 
   const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
   dispatcher_->connect(dispatcher);

@@ -30,8 +30,7 @@ struct RunConfig {
   void describe(Fields& v) {
     v("tenants", tenants,
       "workloads, separated by spaces, each NAME or NAME:key=value,...; arrive=N and leave=N give the cycles in which "
-      "a "
-      "tenant comes and goes");
+      "a tenant comes and goes");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
     v("until", until, "when the run ends: completed, cycles:N or instructions:N (of threads)");
     v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
@@ -49,7 +48,13 @@ struct RunConfig {
 };
 
 struct TenancyConfig {
+  enum class Sharing : u8 { kSpatial, kTime };
   enum class Share : u8 { kFixed, kPresent };
+  Sharing sharing = Sharing::kSpatial;
+  // Chosen: about a millisecond, and the time that 30 Maxwell SMs' registers and shared memory (10.6 MB) take to memory
+  // and back at 345.6 GB/s.
+  u64 quantum = 1'000'000;
+  u64 switch_cycles = 70'000;
   Share share = Share::kFixed;
   u32 launch_gap = 1000;
   std::string reference_design;
@@ -58,6 +63,12 @@ struct TenancyConfig {
   bool flush_on_switch = true;
   bool blame = true;
   void describe(Fields& v) {
+    v("sharing", sharing, {"spatial", "time"},
+      "whether each tenant has SMs of its own, or all have every SM in turn, their resident blocks put aside "
+      "meanwhile");
+    v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn, when tenants share in time");
+    v("switch_cycles", switch_cycles, in(0, Range::kHighest),
+      "cycles from the last answer to the old tenant to the first instruction of the new one");
     v("share", share, {"fixed", "present"},
       "whether SMs of a tenant that is not there stay idle, or are divided evenly among those who are, anew whenever "
       "one comes or goes; an SM changes hands when its blocks have ended");
@@ -117,6 +128,10 @@ struct GpuConfig {
     v.require(
         l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone, "l2.partition",
         "must be none when dram.partition is channels: a channel's slices of the L2 are its tenant's own already");
+    const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
+    v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; leave out run.sms");
+    v.require(!time || tenancy.share == TenancyConfig::Share::kFixed, "tenancy.share",
+              "has nothing to divide when tenants share in time");
     v.require(tenancy.share == TenancyConfig::Share::kFixed || run.sms.empty(), "tenancy.share",
               "divides the SMs evenly; leave out run.sms");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",

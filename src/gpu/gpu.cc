@@ -88,10 +88,12 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
     add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
   }
+  if (takes_turns()) stats_.add("gpu.turns", turn_stats_);
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
   expect_tenants();
+  handle_turns();
   // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
   constexpr Cycle kStretch = 2048;
   u64 last_issued = 0;
@@ -99,11 +101,13 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
   End end = End::kCompleted;
   while (!reached(limits, end)) {
     Cycle stop = std::min({limits.cycles, now() + kStretch, next_coming_or_going()});
+    if (turn_.ends > now()) stop = std::min(stop, turn_.ends);
     if (now() < limits.warmup) stop = std::min(stop, limits.warmup);
     const Scheduler::End why = scheduler_.run(stop);
     handle_faults();
     handle_comings_and_goings();
     handle_finished_launches(limits);
+    handle_turns();
     if (why == Scheduler::End::kIdle && !all_completed()) deadlock("nothing can happen any more");
     if (limits.warmup != 0 && now() == limits.warmup) {
       settle();
@@ -300,6 +304,7 @@ TranslationSummary Gpu::translation(TenantId tenant) const {
 }
 
 void Gpu::settle() {
+  settle_turn();
   for (const auto& sm : sms_) sm->settle(now());
   for (const auto& tlb : tlbs_) tlb->settle(now());
   for (const auto& mmu : mmus_) mmu->settle(now());

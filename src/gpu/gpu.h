@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,18 @@ struct KernelRecord {
   std::string name;
   Cycle began = 0, ended = 0;
   u64 warp_instructions = 0, thread_instructions = 0;
+};
+
+/// Where the time of a run went whose tenants take turns.
+struct TurnStats {
+  PerTenant<Counter> turn_cycles;
+  Counter switches, drain_cycles, switch_cycles;
+  void describe(StatFields& v) {
+    v("turn_cycles", turn_cycles, "cycles", "in which it was a tenant's turn");
+    v("switches", switches, "switches", "from one tenant to another");
+    v("drain_cycles", drain_cycles, "cycles", "from the end of a turn to the last answer");
+    v("switch_cycles", switch_cycles, "cycles", "from there to the next turn");
+  }
 };
 
 /// What a tenant has done so far.
@@ -144,11 +157,18 @@ class Gpu {
   void expect_tenants();
   Cycle next_coming_or_going() const;
   void handle_comings_and_goings();
-  void arrive(TenantId tenant);
   void end_tenant(TenantId tenant);
   void depart(TenantId tenant);
   void divide_among_present();
   bool all_wait_for_an_arrival() const;
+  bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
+  void handle_turns();
+  void begin_switch();
+  bool drained() const;
+  void finish_switch(TenantId next);
+  bool has_work(u32 tenant) const;
+  std::optional<TenantId> next_in_turn() const;
+  void settle_turn();
   void handle_faults();
   void handle_finished_launches(const Limits& limits);
   void flush_shared(TenantId tenant);
@@ -195,6 +215,14 @@ class Gpu {
   StatTree stats_;
   std::vector<TenantState> states_;
   std::vector<KernelRecord> kernels_;
+  /// Whose turn it is; nobody's before the first.
+  struct Turn {
+    std::optional<TenantId> tenant;
+    Cycle ends = 0;
+    Cycle since = 0;      // what follows is counted from here
+    bool ending = false;  // its accesses drain
+  } turn_;
+  TurnStats turn_stats_;
   EventLog log_;
 };
 

@@ -11,14 +11,14 @@ namespace terrace {
 
 Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
        u32 line_bytes, SmId id, Wiring wiring)
-    : scheduler_(scheduler),
+    : SmContext(config),
+      scheduler_(scheduler),
       id_(id),
       config_(config),
       wiring_(std::move(wiring)),
-      memory_(config, l1, tlb, noc, line_bytes, id, wiring_.memory),
-      free_slots_(config.warps == 64 ? ~u64{0} : (u64{1} << config.warps) - 1) {
+      memory_(config, l1, tlb, noc, line_bytes, id, wiring_.memory) {
+  for (u32 i = 0; i < wiring_.contexts; ++i) aside_.emplace_back(config);
   for (u32 i = 0; i < config.schedulers; ++i) {
-    schedulers_.push_back(config.warp_scheduler.make({.warps = config.warps}));
     u64 slots = 0;
     for (u32 slot = i; slot < config.warps; slot += config.schedulers) slots |= u64{1} << slot;
     scheduler_slots_.push_back(slots);
@@ -34,6 +34,7 @@ Cycle Sm::tick(Cycle now) {
   issue(now);
   send_done(now);
   ask_for_commit();
+  if (held_until_ == kNever && drained()) scheduler_.stop();
   return next_wakeup(now);
 }
 
@@ -43,17 +44,41 @@ void Sm::start_blocks(Cycle now) {
 
 /// Another tenant's page tables: nothing may be in flight that the old ones translated.
 void Sm::change_root(TenantId tenant, Cycle now) {
-  SIM_CHECK(live_blocks_ == 0 && memory_.drained(),
-            "the root register changes while accesses of tenant {} are in flight", index(*root_));
+  SIM_CHECK(memory_.drained(), "the root register changes while accesses of tenant {} are in flight", index(*root_));
   event(now, "the root register changes from tenant {} to tenant {}", index(*root_), index(tenant));
   if (wiring_.flush_on_switch) memory_.translator().flush_tenant(*root_);
   memory_.invalidate_l1();
   root_ = tenant;
 }
 
+void Sm::resume_issue(Cycle now) {
+  held_until_ = now;
+  scheduler_.wake(self_, now);
+}
+
+void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
+  SmContext& here = *this;
+  if (root_) {
+    put_aside();
+    std::swap(here, aside_[index(*root_)]);
+    std::swap(here, aside_[index(tenant)]);
+    change_root(tenant, now);
+  }
+  root_ = tenant;
+  held_until_ = resume;
+  for (u32 slot = 0; slot < config_.warps; ++slot) {
+    if (warps_[slot].state == WarpState::kAsleep) evaluate(slot, now);
+  }
+  scheduler_.wake(self_, now);
+}
+
 void Sm::start_block(const BlockStart& start, Cycle now) {
   if (!root_) root_ = start.tenant;
-  if (start.tenant != *root_) change_root(start.tenant, now);
+  if (start.tenant != *root_) {
+    SIM_CHECK(live_blocks_ == 0 && aside_.empty(), "a block of tenant {} comes while tenant {} has the SM",
+              index(start.tenant), index(*root_));
+    change_root(start.tenant, now);
+  }
   if (start.launch != seen_launch_[index(start.tenant)]) {
     seen_launch_[index(start.tenant)] = start.launch;
     memory_.invalidate_l1();
@@ -179,7 +204,9 @@ void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
 
 void Sm::issue(Cycle now) {
   issued_ = false;
-  for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+  if (now >= held_until_) {
+    for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+  }
   account_cycles(now, issued_);
 }
 
@@ -388,7 +415,11 @@ u64 Sm::issuable() const {
 Cycle Sm::next_wakeup(Cycle now) const {
   Cycle next = memory_.next_wakeup(now);
   // A full load-store unit holds back its warps until it has made progress, which it wakes up for itself.
-  if (issuable() != 0 || !finished_.empty()) return now + 1;
+  if (!finished_.empty()) return now + 1;
+  if (issuable() != 0) {
+    if (held_until_ <= now + 1) return now + 1;
+    next = std::min(next, held_until_);
+  }
   const u32 first = (now + 1) % kWheel;
   // The wheel as a circle from the next cycle on.
   constexpr u32 kWords = kWheel / 64;
@@ -405,6 +436,15 @@ Cycle Sm::next_wakeup(Cycle now) const {
 }
 
 void Sm::abandon(TenantId tenant, Cycle now) {
+  SmContext& here = *this;
+  const bool aside = !aside_.empty() && root_ && *root_ != tenant;
+  if (aside) std::swap(here, aside_[index(tenant)]);
+  abandon_here(tenant, now);
+  if (aside) std::swap(here, aside_[index(tenant)]);
+  scheduler_.wake(self_, now);
+}
+
+void Sm::abandon_here(TenantId tenant, Cycle now) {
   for (u32 slot = 0; slot < config_.warps; ++slot) {
     Warp& warp = warps_[slot];
     if (warp.tenant != tenant || warp.state == WarpState::kFree || warp.state == WarpState::kDrained) continue;
@@ -412,7 +452,12 @@ void Sm::abandon(TenantId tenant, Cycle now) {
     for (u64& asleep : asleep_) asleep &= ~(u64{1} << slot);
     retire(slot, now);
   }
-  scheduler_.wake(self_, now);
+}
+
+bool Sm::idle() const {
+  const auto empty = [](const SmContext& context) { return context.live_blocks_ == 0; };
+  return empty(*this) && std::all_of(aside_.begin(), aside_.end(), empty) && finished_.empty() &&
+         memory_.translator().idle();
 }
 
 bool Sm::take_fault(TenantId& tenant) {

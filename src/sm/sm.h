@@ -2,6 +2,7 @@
 // a load-store unit with an L1. Instructions come from the tenants' streams and are executed when they issue; their
 // timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. The
 // root register names the tenant whose page tables are in use; it changes only when no memory access is under way.
+// Under time multiplexing every tenant has a context here, and one of them runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,9 +15,8 @@
 #include "engine/scheduler.h"
 #include "frontend/inst_stream.h"
 #include "sm/config.h"
+#include "sm/context.h"
 #include "sm/load_store.h"
-#include "sm/warp_scheduler.h"
-#include "sm/warp_table.h"
 #include "stats/stat_fields.h"
 #include "wire/dispatch.h"
 
@@ -49,7 +49,7 @@ struct SmStats {
   }
 };
 
-class Sm final : public Unit {
+class Sm final : public Unit, private SmContext {
  public:
   struct Wiring {
     LoadStoreUnit::Wiring memory;
@@ -58,6 +58,7 @@ class Sm final : public Unit {
     const std::vector<InstStream*>& streams;  // by tenant
     u32 sms = 1;                              // of the machine
     bool flush_on_switch = true;              // when the root changes, the L1 TLB forgets the old tenant
+    u32 contexts = 0;                         // tenants that take turns here; 0: an SM is one tenant's
   };
   Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
      u32 line_bytes, SmId id, Wiring wiring);
@@ -69,6 +70,14 @@ class Sm final : public Unit {
 
   /// Ends every warp of a tenant where it stands; answers still under way drain. Between cycles only.
   void abandon(TenantId tenant, Cycle now);
+  // Taking turns, between cycles only:
+  /// Nothing issues from now on; what is under way comes back, and each time that nothing is left the run stops.
+  void hold_issue() { held_until_ = kNever; }
+  void resume_issue(Cycle now);
+  bool drained() const { return memory_.drained(); }
+  /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
+  void switch_to(TenantId tenant, Cycle now, Cycle resume);
+
   /// Whether a warp of the tenant faulted here since the last call.
   bool take_fault(TenantId& tenant);
   /// Closes statistics that run over cycles. Between cycles only.
@@ -76,33 +85,13 @@ class Sm final : public Unit {
   void invalidate_l1() { memory_.invalidate_l1(); }
 
   /// No block is here, none has ended that the dispatcher does not know of, and no translation is awaited.
-  bool idle() const { return live_blocks_ == 0 && finished_.empty() && memory_.translator().idle(); }
+  bool idle() const;
 
   SmStats stats;
   LoadStoreUnit& load_store() { return memory_; }
   const LoadStoreUnit& load_store() const { return memory_; }
 
  private:
-  /// Instructions that compete for the same issue resource.
-  enum Pipe : u8 {
-    kIntegerPipe,
-    kSinglePipe,
-    kDoublePipe,
-    kSpecialPipe,
-    kControlPipe,
-    kSharedPipe,
-    kGlobalPipe,
-    kPipes
-  };
-  struct Block {
-    BlockRef ref{};
-    TenantId tenant{};
-    u32 warps = 0, undrained = 0;
-    bool live = false;
-    std::array<u8, 64> slots{};  // of its warps, by index in the block
-  };
-  static constexpr u32 kWheel = 256;
-
   void start_blocks(Cycle now);
   void start_block(const BlockStart& start, Cycle now);
   void change_root(TenantId tenant, Cycle now);
@@ -121,6 +110,7 @@ class Sm final : public Unit {
   void try_drain(u32 slot, Cycle now);
   void send_done(Cycle now);
   void ask_for_commit();
+  void abandon_here(TenantId tenant, Cycle now);
   /// Names a memory instruction among those of all SMs.
   u32 next_dynamic_id() { return next_dynamic_id_++ * wiring_.sms + index(id_); }
   void count(const DecodedInst& inst, TenantId tenant);
@@ -136,19 +126,12 @@ class Sm final : public Unit {
   const SmConfig& config_;
   Wiring wiring_;
   LoadStoreUnit memory_;
-  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
-  std::vector<u64> scheduler_slots_;  // which warp slots each scheduler serves
-  std::array<Warp, 64> warps_;
-  std::array<Scoreboard, 64> scoreboards_;
-  std::array<Block, 64> blocks_;
-  std::array<u64, kPipes> ready_{};                       // warps whose next instruction may issue, by pipe
+  std::vector<u64> scheduler_slots_;                      // which warp slots each scheduler serves
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
-  std::array<u64, kWheel> asleep_{};                      // warps to look at again, by cycle
-  std::array<u64, kWheel / 64> asleep_slots_{};
-  u64 free_slots_ = 0;
-  u32 live_blocks_ = 0;
   u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;
+  Cycle held_until_ = 0;          // kNever: held
+  std::vector<SmContext> aside_;  // by tenant, when they take turns
   std::optional<TenantId> root_;  // whose page tables the SM uses; none before its first block
   std::array<u32, kMaxTenants> seen_launch_{};
   std::vector<BlockDone> finished_;  // not yet told to the dispatcher

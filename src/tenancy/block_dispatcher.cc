@@ -9,12 +9,13 @@
 namespace terrace {
 
 BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                                 std::vector<std::vector<u32>> sms_of_tenant)
+                                 std::vector<std::vector<u32>> sms_of_tenant, bool take_turns)
     : scheduler_(scheduler),
       whole_sm_(whole_sm),
       warp_width_(warp_width),
+      take_turns_(take_turns),
       ports_(std::move(sms)),
-      rooms_(ports_.size(), whole_sm),
+      rooms_(ports_.size() * (take_turns ? sms_of_tenant.size() : 1), whole_sm),
       holders_(ports_.size()),
       tenants_(sms_of_tenant.size()) {
   for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
@@ -48,6 +49,17 @@ void BlockDispatcher::assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle 
   scheduler_.wake(self_, now);
 }
 
+void BlockDispatcher::give_turn(TenantId tenant, Cycle at) {
+  turn_ = tenant;
+  turn_from_ = at;
+  scheduler_.wake(self_, at);
+}
+
+Cycle BlockDispatcher::may_send_from(TenantId id, const TenantState& tenant) const {
+  if (!take_turns_) return tenant.at;
+  return turn_ == id ? std::max(tenant.at, turn_from_) : kNever;
+}
+
 void BlockDispatcher::cancel(TenantId id) {
   TenantState& tenant = tenants_[index(id)];
   if (!tenant.active) return;
@@ -63,8 +75,8 @@ Cycle BlockDispatcher::tick(Cycle now) {
   for (u32 i = 0; i < tenants_.size(); ++i) {
     TenantState& tenant = tenants_[i];
     if (!tenant.active || tenant.next == tenant.total) continue;
-    if (tenant.at > now) {
-      next = std::min(next, tenant.at);
+    if (const Cycle from = may_send_from(TenantId(i), tenant); from > now) {
+      next = std::min(next, from);
     } else if (send_blocks(tenant, TenantId(i), now)) {
       next = now + 1;
     }
@@ -77,7 +89,7 @@ void BlockDispatcher::accept_done(Cycle now) {
     while (ports_[sm].done->front(now)) {
       const TenantId id = ports_[sm].done->pop(now).tenant;
       TenantState& tenant = tenants_[index(id)];
-      rooms_[sm].give_back(tenant.needs);
+      room(sm, id).give_back(tenant.needs);
       ++stats.blocks_back[id];
       if (++tenant.back < tenant.total) continue;
       tenant.active = false;
@@ -92,8 +104,8 @@ bool BlockDispatcher::send_blocks(TenantState& tenant, TenantId id, Cycle now) {
   bool sent = false;
   for (const u32 sm : tenant.sms) {
     if (tenant.next == tenant.total) break;
-    if (!may_hold(sm, id) || !rooms_[sm].fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
-    rooms_[sm].take(tenant.needs);
+    if (!may_hold(sm, id) || !room(sm, id).fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
+    room(sm, id).take(tenant.needs);
     holders_[sm] = id;
     event(now, "block {} of tenant {} goes to SM {}", tenant.next, index(id), sm);
     ports_[sm].starts->push(now, {tenant.next++, tenant.launch, tenant.shape.warps_per_block, id});

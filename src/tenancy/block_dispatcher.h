@@ -1,7 +1,8 @@
 // Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
 // every block it sends comes back. An SM that goes to another tenant gets its first block when it has given back all of
-// the last one's.
+// the last one's. When tenants take turns, every SM has as much room for each of them, and the one whose turn it is
+// sends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,7 +36,7 @@ class BlockDispatcher final : public Unit {
     Link<BlockDone>* done;
   };
   BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                  std::vector<std::vector<u32>> sms_of_tenant);
+                  std::vector<std::vector<u32>> sms_of_tenant, bool take_turns = false);
   void connect(UnitId self) { self_ = self; }
 
   Cycle tick(Cycle now) override;
@@ -48,6 +49,10 @@ class BlockDispatcher final : public Unit {
   void cancel(TenantId tenant);
   /// Whose SMs are whose from now on; blocks under way stay where they are.
   void assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now);
+  /// Whose turn it is, from cycle `at` on; before the first call nobody's.
+  void give_turn(TenantId tenant, Cycle at);
+  /// Nobody sends until a turn is given.
+  void end_turn() { turn_from_ = kNever; }
   /// Whether a launch of this tenant has not ended.
   bool running(TenantId tenant) const { return tenants_[index(tenant)].active; }
   /// Tenants whose launch has ended since the last call.
@@ -68,14 +73,22 @@ class BlockDispatcher final : public Unit {
 
   void accept_done(Cycle now);
   bool send_blocks(TenantState& tenant, TenantId id, Cycle now);
-  bool may_hold(u32 sm, TenantId id) const { return holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks; }
+  SmRoom& room(u32 sm, TenantId id) { return rooms_[(take_turns_ ? index(id) * ports_.size() : 0) + sm]; }
+  bool may_hold(u32 sm, TenantId id) const {
+    return take_turns_ || holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks;
+  }
+  /// From when on a tenant may send.
+  Cycle may_send_from(TenantId id, const TenantState& tenant) const;
 
   Scheduler& scheduler_;
   UnitId self_{};
   const SmRoom whole_sm_;
   const u32 warp_width_;
+  const bool take_turns_;
+  TenantId turn_{};
+  Cycle turn_from_ = kNever;
   std::vector<SmPort> ports_;
-  std::vector<SmRoom> rooms_;
+  std::vector<SmRoom> rooms_;      // by SM; when tenants take turns, by tenant and SM
   std::vector<TenantId> holders_;  // by SM: who sent a block there last
   std::vector<TenantState> tenants_;
   std::vector<TenantId> finished_;

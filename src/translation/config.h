@@ -125,6 +125,7 @@ struct WalkCacheConfig {
               w);
     v.require(replacement == Replacement::kLru || (std::has_single_bit(w) && w <= 64), "ways",
               "must be a power of two of at most 64 for pseudo_lru");
+    v.require(!protect || kind != Kind::kNone, "protect", "has nothing to protect: mmu.walk_cache.kind is \"none\"");
     v.require(!protect || w <= 64, "ways", "must be at most 64 when entries are protected");
   }
   TagShape shape() const {
@@ -169,6 +170,10 @@ struct MmuConfig {
     v.group("tlb1", tlb1, "first TLB in front of the walks");
     v.group("tlb2", tlb2, "second TLB in front of the walks");
     v.group("walk_cache", walk_cache, "page-table entries kept close to the walkers");
+  }
+  void validate(Validation& v) const {
+    v.require(!per_tenant || back_pressure == Scope::kAll, "back_pressure",
+              "says nothing: with mmu.per_tenant a walk that finds no place holds up its own tenant anyway");
   }
 };
 

@@ -17,7 +17,7 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       tlb1_(config.tlb1, wiring_.mistake),
       tlb2_(config.tlb2, wiring_.mistake),
       front_cycles_((tlb1_.exists() ? config.tlb1.cycles : 0) + (tlb2_.exists() ? config.tlb2.cycles : 0)),
-      walk_cache_(config.walk_cache, shape_),
+      walk_cache_(config.walk_cache, shape_, wiring_.mistake),
       full_lanes_((wiring_.requests.lanes() + 63) / 64),
       tlb1_hits_(wiring_.most_requests),
       tlb2_hits_(wiring_.most_requests),
@@ -28,6 +28,7 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       {.walkers = walkers,
        .queue_entries = config.queue_entries,
        .tenants = tenants,
+       .one_tenant = config.per_tenant && tenants > 1,
        .make_queue = [&](u32 entries, u32 queue) {
          return config_.walk_order.make({.entries = entries, .queue = queue, .seed = seed, .walk_cache = &walk_cache_});
        }});

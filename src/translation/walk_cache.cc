@@ -5,7 +5,8 @@
 
 namespace terrace {
 
-WalkCache::WalkCache(const WalkCacheConfig& config, const TableShape& shape) : config_(config), shape_(shape) {
+WalkCache::WalkCache(const WalkCacheConfig& config, const TableShape& shape, const PlantedMistake* mistake)
+    : config_(config), shape_(shape), mistake_(mistake) {
   if (config.kind == WalkCacheConfig::Kind::kNone) return;
   deepest_ = shape.leaf_level() - (config.leaf ? 0 : 1);
   const u32 caches = config.kind == WalkCacheConfig::Kind::kShared ? 1 : deepest_;

@@ -14,12 +14,13 @@
 #include "translation/config.h"
 #include "translation/page_table.h"
 #include "translation/walk_order.h"
+#include "wire/mistake.h"
 
 namespace terrace {
 
 class WalkCache final : public WalkCacheView {
  public:
-  WalkCache(const WalkCacheConfig& config, const TableShape& shape);
+  WalkCache(const WalkCacheConfig& config, const TableShape& shape, const PlantedMistake* mistake = nullptr);
 
   /// What a walk knows without a read: the entry of this level (0: nothing).
   struct Known {
@@ -54,7 +55,9 @@ class WalkCache final : public WalkCacheView {
   i32 find(u32 level, const Walk& walk) { return cache(level).find(key(level, walk)); }
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   u64 key(u32 level, const Walk& walk) const {
-    return u64{index(walk.tenant)} << 56 | u64{level} << 52 | shape_.prefix(level, address(walk));
+    const u64 in_space = u64{level} << 52 | shape_.prefix(level, address(walk));
+    if (mistake_ != nullptr && mistake_->strikes(Mistake::kDropTenantInWalkCache)) return in_space;
+    return u64{index(walk.tenant)} << 56 | in_space;
   }
   /// The deepest level that a walk may begin below; calls `each(level, entry)` for every entry that is hit.
   template <class F>
@@ -64,6 +67,7 @@ class WalkCache final : public WalkCacheView {
   const TableShape& shape_;
   u32 deepest_ = 0;  // level that is kept
   std::vector<TagArray<Meta>> caches_;
+  const PlantedMistake* mistake_;
 };
 
 }  // namespace terrace

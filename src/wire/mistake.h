@@ -10,10 +10,11 @@ namespace terrace {
 enum class Mistake : u8 {
   kNone,
   kDropTenantCompare,  // a TLB compares pages without their address space
-  kNeighboursFrame,    // a TLB returns the frame beside the right one
-  kSkipFlush,          // a TLB is not flushed
-  kLoseWriteBack,      // a dirty line leaves the L2 and never reaches memory
-  kKeepL1              // an L1 is not emptied when a kernel is launched
+  kDropTenantInWalkCache,
+  kNeighboursFrame,  // a TLB returns the frame beside the right one
+  kSkipFlush,        // a TLB is not flushed
+  kLoseWriteBack,    // a dirty line leaves the L2 and never reaches memory
+  kKeepL1            // an L1 is not emptied when a kernel is launched
 };
 
 class PlantedMistake {

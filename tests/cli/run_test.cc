@@ -77,6 +77,36 @@ TEST(Run, LogsOneUnitInTheCyclesAskedFor) {
   EXPECT_EQ(outcome.out.find("      1001  "), std::string::npos) << "a line beyond the last cycle";
 }
 
+TEST(Run, AloneFillsInRelativeMetricsAndNamesTheirReference) {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_terrace({"run", "--gpu", "dws_30sm", "--design", "dws", "--tenant", "gups", "--tenant", "mm:arrive=500",
+                   "--size", "mini", "--sms", "10,20", "--alone", "--json", "r.json", "--quiet"},
+                  scratch.path().string());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Tree result = read_json((scratch.path() / "r.json").string());
+  const std::string reference = "alone on as many SMs as in the shared run under baseline";
+  double sum = 0;
+  for (u32 i = 0; i < 2; ++i) {
+    const Tree& tenant = result.find("tenants")->items()[i];
+    const double alone = std::get<double>(tenant.find("alone_ipc")->value);
+    // The same run, asked for by itself.
+    const Outcome by_itself =
+        run_terrace({"run", "--gpu", "dws_30sm", "--design", "baseline", "--tenant", i == 0 ? "gups" : "mm", "--size",
+                     "mini", "--sms", i == 0 ? "10" : "20", "--json", "alone.json", "--quiet"},
+                    scratch.path().string());
+    ASSERT_EQ(by_itself.exit_code, 0) << by_itself.err;
+    const Tree single = read_json((scratch.path() / "alone.json").string());
+    EXPECT_EQ(*single.find("tenants")->items()[0].find("ipc"), Tree(alone));
+    EXPECT_EQ(*tenant.find("reference"), Tree(reference));
+    sum += std::get<double>(tenant.find("ipc")->value) / alone;
+  }
+  EXPECT_DOUBLE_EQ(std::get<double>(result.find("metrics")->find("weighted_ipc")->value), sum);
+  EXPECT_EQ(*result.find("metrics")->find("reference"), Tree(reference));
+  EXPECT_NE(outcome.out.find("fairness "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("(" + reference + ")"), std::string::npos) << outcome.out;
+}
+
 TEST(Run, StopsAtALimitOfCycles) {
   const Scratch scratch;
   const Outcome outcome = run_terrace(

@@ -97,7 +97,7 @@ Outcome run(const std::string& last, u64 bad, Cycle ends_at = kNever) {
   const auto spec = [&](const std::string& text, u64 words, u64 rounds) {
     return PtxProgramSpec{.ptx = kernel_that_ends_with(text),
                           .buffers = {{"a", words}, {"fixed", kFixedWords, 7, Permission::kReadOnly}},
-                          .numbers = {bad, rounds},
+                          .numbers = {{bad, rounds}},
                           .blocks = 8,
                           .threads = 64};
   };

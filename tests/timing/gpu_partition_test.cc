@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "config/loader.h"
 #include "experiment/run.h"
 #include "gpu/gpu.h"
-#include "support/paths.h"
+#include "papers/designs.h"
 #include "tenancy/even_share.h"
 #include "timing/scripted_stream.h"
 
@@ -14,10 +13,8 @@ namespace terrace {
 namespace {
 
 RunRequest request_of(const std::string& tenants) {
-  Layers layers;
-  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
   RunRequest request;
-  request.config = ConfigLoader<GpuConfig>(layers).config();
+  request.config = machine_with("dws_30sm", {});
   request.config.run.tenants = tenants;
   request.config.run.size = "mini";
   request.config.run.relaunch = false;

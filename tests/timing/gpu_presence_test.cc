@@ -2,20 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "config/loader.h"
 #include "experiment/run.h"
 #include "experiment/tenant_spec.h"
-#include "support/paths.h"
+#include "papers/designs.h"
 
 namespace terrace {
 namespace {
 
 RunRequest request_of(const std::string& tenants, const std::vector<std::string>& sets = {}) {
-  Layers layers;
-  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
-  for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
   RunRequest request;
-  request.config = ConfigLoader<GpuConfig>(layers).config();
+  request.config = machine_with("dws_30sm", {}, sets);
   request.config.run.tenants = tenants;
   request.config.run.size = "mini";
   return request;

@@ -1,5 +1,5 @@
 // Tenants with kernels of their own, written as PTX in a test: memory, machine, and a host side that launches one
-// kernel over some buffers.
+// kernel over some buffers, once or several times.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,11 +21,11 @@ struct PtxBuffer {
   Permission permission = Permission::kReadWrite;
 };
 
-/// Kernel `k` gets the addresses of its buffers, then the numbers.
+/// Kernel `k` gets the addresses of its buffers, then the numbers of each launch.
 struct PtxProgramSpec {
   std::string ptx;
   std::vector<PtxBuffer> buffers;
-  std::vector<u64> numbers;
+  std::vector<std::vector<u64>> numbers;
   u32 blocks = 1, threads = 32;
 };
 
@@ -42,16 +42,17 @@ class PtxProgram final : public Program {
       const auto words = buffers_[i].write(memory);
       std::fill(words.begin(), words.end(), spec_.buffers[i].value);
     }
-    launched_ = false;
+    launched_ = 0;
   }
   std::optional<Launch> next(GuestMemory&) override {
-    if (std::exchange(launched_, true)) return std::nullopt;
+    if (launched_ == spec_.numbers.size()) return std::nullopt;
     Launch launch;
     launch.kernel = "k";
     launch.grid = {spec_.blocks};
     launch.block = {spec_.threads};
     for (const Buffer<u32>& buffer : buffers_) launch.argument(buffer);
-    for (const u64 number : spec_.numbers) launch.argument(number);
+    for (const u64 number : spec_.numbers[launched_]) launch.argument(number);
+    ++launched_;
     return launch;
   }
   CheckResult check(const GuestMemory&) const override { return {true, ""}; }
@@ -60,7 +61,7 @@ class PtxProgram final : public Program {
  private:
   PtxProgramSpec spec_;
   std::vector<Buffer<u32>> buffers_;
-  bool launched_ = false;
+  u64 launched_ = 0;
 };
 
 struct PtxTenant {

@@ -18,6 +18,14 @@ class OwnedQueues {
 
   explicit OwnedQueues(const WalkScheduler::Context& context)
       : entries_(std::max<u32>(1, context.queue_entries / context.walkers)), owner_(context.walkers) {
+    if (context.one_tenant) {
+      input_error(
+          "mmu.walk_scheduler: divides walkers among tenants, but mmu.per_tenant gives each its own; use \"shared\"");
+    }
+    if (context.walkers < context.tenants) {
+      input_error("mmu.walkers: {} walkers cannot be divided among {} tenants; give each at least one", context.walkers,
+                  context.tenants);
+    }
     for (u32 i = 0; i < context.walkers; ++i) queues_.push_back(context.make_queue(entries_, i));
     std::vector<TenantId> all;
     for (u32 i = 0; i < context.tenants; ++i) all.push_back(static_cast<TenantId>(i));

@@ -1,0 +1,46 @@
+// Designs of different papers together: each does its part.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "experiment/run.h"
+#include "papers/designs.h"
+
+namespace terrace {
+namespace {
+
+RunRequest request_of(const std::vector<std::string>& designs) {
+  RunRequest request;
+  // Few walkers, so that walks wait.
+  request.config = machine_with("dws_30sm", designs, {"mmu.walkers=4"});
+  request.config.run.tenants = "gups mm gups";
+  request.config.run.size = "mini";
+  request.check = true;
+  return request;
+}
+
+std::string digest_of(const RunResult& result) {
+  return std::get<std::string>(result.json.find("run")->find("digest")->value);
+}
+
+TEST(Composition, StealingBetweenTenantsAndSimtAwareOrderWithinThemWorkTogether) {
+  for (const char* stealing : {"dws", "dws_pp"}) {
+    RunRequest request = request_of({stealing, "simt_aware"});
+    const RunResult both = simulate(request);
+    EXPECT_TRUE(both.checks_passed);
+    u64 stolen = 0;
+    for (const Tree& tenant : both.json.find("tenants")->items())
+      stolen += std::get<u64>(tenant.find("translation")->find("stolen")->value);
+    EXPECT_GT(stolen, 0u) << stealing;
+    EXPECT_NE(digest_of(both), digest_of(simulate(request_of({stealing})))) << "the order inside queues matters";
+    request.options = {.sleep = false, .permute_seed = 1};
+    EXPECT_EQ(digest_of(both), digest_of(simulate(request)));
+  }
+}
+
+TEST(Composition, TheOrderInWhichDesignsAreNamedDoesNotMatter) {
+  EXPECT_EQ(digest_of(simulate(request_of({"dws", "simt_aware"}))),
+            digest_of(simulate(request_of({"simt_aware", "dws"}))));
+}
+
+}  // namespace
+}  // namespace terrace
