@@ -266,10 +266,14 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   blame.ended(walker, walk);
   // A place falls free, or a walker: whoever was refused may ask again.
   for (Lane& lane : lanes_) lane.refused = false;
-  if (const std::optional<Walk> next = scheduler_->next(walker, now)) {
-    blame.left_queue(*next, now);
-    start(walker, *next, now);
-  }
+  start_next(walker, now);
+}
+
+void Mmu::start_next(u32 walker, Cycle now) {
+  const std::optional<Walk> next = scheduler_->next(walker, now);
+  if (!next) return;
+  blame.left_queue(*next, now);
+  start(walker, *next, now);
 }
 
 void Mmu::send_results(Cycle now) {
@@ -350,12 +354,13 @@ void Mmu::flush_tenant(TenantId tenant) {
 }
 
 void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
+  blame.advance(now);
   scheduler_->divide_among(tenants);
+  blame.divide(*scheduler_);
   // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
   for (Lane& lane : lanes_) lane.refused = false;
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {
-    if (!idle_.contains(walker)) continue;
-    if (const std::optional<Walk> next = scheduler_->next(walker, now)) start(walker, *next, now);
+    if (idle_.contains(walker)) start_next(walker, now);
   }
 }
 

@@ -130,6 +130,7 @@ class Mmu final : public Unit {
   void send_results(Cycle now);
 
   void start(u32 walker, const Walk& walk, Cycle now);
+  void start_next(u32 walker, Cycle now);
   void begin_levels(u32 walker, Cycle now);
   void look_at_level(u32 walker, Cycle now);
   void follow(u32 walker, TableEntry entry, Cycle now);

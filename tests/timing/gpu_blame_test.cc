@@ -56,9 +56,9 @@ u64 cycles(const std::vector<Cell>& cells, const std::string& structure, const s
   return total;
 }
 
-/// Every queue as small as it can be.
+/// Every queue as small as it can be; a walker for each tenant.
 const std::vector<std::string> kTinyQueues{"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1",    "l2_tlb.miss_entries=2",
-                                           "mmu.walkers=1",         "mmu.queue_entries=1",     "sm.memory_queue=1",
+                                           "mmu.walkers=2",         "mmu.queue_entries=2",     "sm.memory_queue=1",
                                            "l1.miss_entries=1",     "l1.miss_merges=1",        "noc.lane_packets=1",
                                            "l2.miss_entries=2",     "l2.miss_merges=1",        "l2.reply_entries=1",
                                            "dram.read_entries=2",   "l2.write_back_entries=1", "dram.write_entries=2",
@@ -116,6 +116,18 @@ TEST(GpuBlame, TheBooksCloseOnEveryMachine) {
     tiny.config.run.until = "cycles:30000";
     EXPECT_GT(cycles(blame_of(tiny), "dram"), 0u) << gpu;
   }
+}
+
+TEST(GpuBlame, TheBooksCloseWhenTenantsComeAndGoAndWalkersAreDividedAnew) {
+  for (const char* design : {"baseline", "static_walkers", "dws", "dws_pp"}) {
+    const std::string tenants = "gups gups:arrive=2000,leave=9000 mm:arrive=4000 gups:arrive=6001";
+    EXPECT_GT(cycles(blame_of(request_of(tenants, {design})), ".blame.walkers"), 0u) << design;
+  }
+}
+
+TEST(GpuBlame, TheBooksCloseWhenTenantsTakeTurns) {
+  const std::vector<std::string> turns{"tenancy.sharing=time", "tenancy.quantum=1500", "tenancy.switch_cycles=200"};
+  EXPECT_GT(cycles(blame_of(request_of("gups mm", {"baseline"}, turns)), ".blame."), 0u);
 }
 
 TEST(GpuBlame, SixteenTenantsAreKeptApart) {
