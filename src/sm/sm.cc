@@ -204,9 +204,9 @@ void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
 
 void Sm::issue(Cycle now) {
   issued_ = false;
-  if (now >= held_until_) {
-    for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
-  }
+  if (now < held_until_) [[unlikely]]
+    return account_cycles(now, false);
+  for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
   account_cycles(now, issued_);
 }
 
@@ -415,9 +415,9 @@ u64 Sm::issuable() const {
 Cycle Sm::next_wakeup(Cycle now) const {
   Cycle next = memory_.next_wakeup(now);
   // A full load-store unit holds back its warps until it has made progress, which it wakes up for itself.
-  if (!finished_.empty()) return now + 1;
-  if (issuable() != 0) {
-    if (held_until_ <= now + 1) return now + 1;
+  if (issuable() != 0 || !finished_.empty()) {
+    if (held_until_ <= now + 1 || !finished_.empty()) [[likely]]
+      return now + 1;
     next = std::min(next, held_until_);
   }
   const u32 first = (now + 1) % kWheel;
