@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "experiment/run.h"
-#include "papers/designs.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
 
 RunRequest request_of(const std::vector<std::string>& designs) {
-  RunRequest request;
   // Few walkers, so that walks wait.
-  request.config = machine_with("dws_30sm", designs, {"mmu.walkers=4"});
-  request.config.run.tenants = "gups mm gups";
-  request.config.run.size = "mini";
+  RunRequest request = tenant_run("gups mm gups", {"mmu.walkers=4"}, designs);
   request.check = true;
   return request;
 }

@@ -3,27 +3,21 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "experiment/run.h"
 #include "gpu/gpu.h"
-#include "papers/designs.h"
 #include "tenancy/even_share.h"
 #include "timing/scripted_stream.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
 
 RunRequest request_of(const std::string& tenants) {
-  RunRequest request;
-  request.config = machine_with("dws_30sm", {});
-  request.config.run.tenants = tenants;
-  request.config.run.size = "mini";
-  request.config.run.relaunch = false;
-  return request;
+  return tenant_run(tenants, {"run.relaunch=false"});
 }
 
 /// Cycles until the first tenant has completed, once.
 u64 time_of_first(const RunRequest& request) {
-  return std::get<u64>(simulate(request).json.find("tenants")->items()[0].find("cycles")->value);
+  return number(tenant_of(simulate(request), 0), "cycles");
 }
 
 u64 count_of(const Tree& unit, const char* group, const char* name, u32 tenant) {

@@ -2,27 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "experiment/run.h"
 #include "experiment/tenant_spec.h"
-#include "papers/designs.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
 
-RunRequest request_of(const std::string& tenants, const std::vector<std::string>& sets = {}) {
-  RunRequest request;
-  request.config = machine_with("dws_30sm", {}, sets);
-  request.config.run.tenants = tenants;
-  request.config.run.size = "mini";
-  return request;
-}
-
-const Tree& tenant_of(const RunResult& result, u32 tenant) {
-  return result.json.find("tenants")->items()[tenant];
-}
-u64 number(const Tree& tree, const char* name) {
-  return std::get<u64>(tree.find(name)->value);
-}
 u64 blocks_on(const RunResult& result, u32 sm, u32 tenant) {
   const Tree* its = result.json.find("stats")->find("gpu")->find("sm")->find(std::to_string(sm));
   return std::get<u64>(its->find("blocks_started")->find("tenants")->items()[tenant].value);
@@ -39,7 +24,7 @@ TEST(TenantSpec, ArriveAndLeaveAreNoParametersOfTheWorkload) {
 }
 
 TEST(Presence, ATenantThatLeavesEndsThereWithoutAFault) {
-  RunRequest request = request_of("mm gups:leave=5000");
+  RunRequest request = tenant_run("mm gups:leave=5000");
   request.check = true;
   const RunResult result = simulate(request);
   EXPECT_EQ(*tenant_of(result, 0).find("check")->find("passed"), Tree(true));
@@ -51,7 +36,7 @@ TEST(Presence, ATenantThatLeavesEndsThereWithoutAFault) {
 }
 
 TEST(Presence, ATenantMayLeaveBeforeItsFirstBlock) {
-  const RunResult result = simulate(request_of("mm gups:leave=500"));
+  const RunResult result = simulate(tenant_run("mm gups:leave=500"));
   EXPECT_EQ(number(tenant_of(result, 0), "completed_runs"), 1u);
   EXPECT_EQ(number(tenant_of(result, 1), "warp_instructions"), 0u);
   EXPECT_EQ(number(tenant_of(result, 1), "left"), 500u);
@@ -59,7 +44,7 @@ TEST(Presence, ATenantMayLeaveBeforeItsFirstBlock) {
 
 TEST(Presence, WhoArrivesLaterOnAPartOfItsOwnTakesExactlyAsLong) {
   const auto cycles = [](const std::string& tenants) {
-    RunRequest request = request_of(
+    RunRequest request = tenant_run(
         tenants, {"translation=ideal", "dram.partition=channels", "dram.refresh=false", "run.relaunch=false"});
     const RunResult result = simulate(request);
     return number(tenant_of(result, 1), "cycles");
@@ -69,7 +54,7 @@ TEST(Presence, WhoArrivesLaterOnAPartOfItsOwnTakesExactlyAsLong) {
 }
 
 TEST(Presence, TheRunWaitsForATenantThatComesWhenAllOthersHaveEnded) {
-  RunRequest request = request_of("mm mm:arrive=8000000", {"run.relaunch=false"});
+  RunRequest request = tenant_run("mm mm:arrive=8000000", {"run.relaunch=false"});
   const RunResult result = simulate(request);
   EXPECT_EQ(number(tenant_of(result, 1), "completed_runs"), 1u) << "and the wait is no livelock";
   EXPECT_EQ(number(tenant_of(result, 1), "arrived"), 8'000'000u);
@@ -79,7 +64,7 @@ TEST(Presence, TheRunWaitsForATenantThatComesWhenAllOthersHaveEnded) {
 TEST(Presence, WalkersOfATenantThatIsNotThereServeTheOthers) {
   const auto cycles = [](const std::string& tenants) {
     RunRequest request =
-        request_of(tenants, {"mmu.walkers=2", "mmu.walk_scheduler.use=static_partition", "run.relaunch=false"});
+        tenant_run(tenants, {"mmu.walkers=2", "mmu.walk_scheduler.use=static_partition", "run.relaunch=false"});
     const RunResult result = simulate(request);
     return number(tenant_of(result, 0), "cycles");
   };
@@ -91,7 +76,7 @@ TEST(Presence, WalkersOfATenantThatIsNotThereServeTheOthers) {
 /// The scheduler's own check (a walk waits for at most one foreign walk) is on in every run.
 TEST(Presence, WalkersAreDividedAnewUnderEveryScheduler) {
   for (const char* scheduler : {"shared", "static_partition", "dws", "dws_pp"}) {
-    RunRequest request = request_of("gups gups:arrive=2000,leave=9000 mm:arrive=4000 gups:arrive=6001",
+    RunRequest request = tenant_run("gups gups:arrive=2000,leave=9000 mm:arrive=4000 gups:arrive=6001",
                                     {std::string("mmu.walk_scheduler.use=") + scheduler, "mmu.walkers=6",
                                      "mmu.queue_entries=24", "mmu.back_pressure=tenant"});
     request.check = true;
@@ -110,8 +95,8 @@ TEST(Presence, WalkersAreDividedAnewUnderEveryScheduler) {
 
 TEST(Presence, SmsOfATenantThatIsNotThereStayIdleUnlessTheyAreShared) {
   const std::string tenants = "blk:arrive=9000 blk";  // 16 blocks each
-  const RunResult fixed = simulate(request_of(tenants));
-  const RunResult shared = simulate(request_of(tenants, {"tenancy.share=present"}));
+  const RunResult fixed = simulate(tenant_run(tenants));
+  const RunResult shared = simulate(tenant_run(tenants, {"tenancy.share=present"}));
   u32 lent = 0, returned = 0;
   for (u32 sm = 0; sm < 15; ++sm) {
     EXPECT_EQ(blocks_on(fixed, sm, 1), 0u);
@@ -130,7 +115,7 @@ TEST(Presence, SixteenTenantsComeAndGo) {
     if (i % 5 == 4) tenants += ",leave=" + std::to_string(20000 + i * 200);
     tenants += " ";
   }
-  RunRequest request = request_of(
+  RunRequest request = tenant_run(
       tenants, {"mmu.walk_scheduler.use=dws", "mmu.back_pressure=tenant", "tenancy.share=present", "mmu.walkers=24"});
   request.check = true;
   const RunResult result = simulate(request);

@@ -2,27 +2,16 @@
 // is lost on the way. SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "experiment/run.h"
-#include "papers/designs.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
 
 RunRequest request_of(const std::string& tenants, std::vector<std::string> sets = {}) {
   sets.push_back("tenancy.sharing=time");
-  RunRequest request;
-  request.config = machine_with("dws_30sm", {}, sets);
-  request.config.run.tenants = tenants;
-  request.config.run.size = "mini";
-  return request;
+  return tenant_run(tenants, sets);
 }
 
-const Tree& tenant_of(const RunResult& result, u32 tenant) {
-  return result.json.find("tenants")->items()[tenant];
-}
-u64 number(const Tree& tree, const char* name) {
-  return std::get<u64>(tree.find(name)->value);
-}
 u64 cycles_of(const RunResult& result) {
   return number(*result.json.find("run"), "cycles");
 }
