@@ -193,6 +193,7 @@ void SharedTlb::count_wavefront(const TranslationRequest& request) {
   if (++seen_lookups_ < kEpoch) return;
   stats.wavefronts += seen_warps_;
   ++stats.wavefront_epochs;
+  tlb_.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
   std::fill(seen_.begin(), seen_.end(), 0);
   seen_lookups_ = seen_warps_ = 0;
 }

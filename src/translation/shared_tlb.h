@@ -20,14 +20,16 @@
 namespace terrace {
 
 struct SharedTlbStats : TlbStats {
-  PerTenant<Counter> replies, fills;
+  PerTenant<Counter> replies, fills, held;
   Counter wavefronts, wavefront_epochs;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "translations that came from the MMU");
+    v("held", held, "pages", "entries in use when an epoch of 1,024 look-ups ends, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
+    v.ratio("mean_held", sum(held), sum(wavefront_epochs), "entries in use");
     v.ratio("wavefronts_per_epoch", sum(wavefronts), sum(wavefront_epochs), "distinct warps per 1,024 look-ups");
     v.identity("every look-up is answered", sum(lookups), sum(replies));
     v.identity("every miss is filled", sum(misses), sum(fills));

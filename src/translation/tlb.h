@@ -77,13 +77,12 @@ class Tlb {
       if (tags_.valid(entry) && tenant_of_key(tags_.key(entry)) == tenant) tags_.invalidate(entry);
     }
   }
-  /// How many entries a tenant holds.
-  u32 held_by(TenantId tenant) const {
-    u32 held = 0;
+  /// Names the tenant of every entry that is in use.
+  template <class F>
+  void each_holder(F&& holder) const {
     for (u32 entry = 0; holds_any_ && entry < tags_.entries(); ++entry) {
-      held += tags_.valid(entry) && tenant_of_key(tags_.key(entry)) == tenant;
+      if (tags_.valid(entry)) holder(tenant_of_key(tags_.key(entry)));
     }
-    return held;
   }
 
  private:

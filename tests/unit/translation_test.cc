@@ -173,6 +173,12 @@ u64 key(u32 tenant, u64 page, u32 shift = 12) {
   return page_key(TenantId(static_cast<u8>(tenant)), shift, page);
 }
 
+u32 held_by(const Tlb& tlb, TenantId tenant) {
+  u32 held = 0;
+  tlb.each_holder([&](TenantId holder) { held += holder == tenant; });
+  return held;
+}
+
 TEST(Tlb, FindsAPageOnlyUnderItsTenantAndItsSize) {
   Tlb tlb(tlb_of(16, 0));
   tlb.fill(key(1, 5), {0x5000});
@@ -200,10 +206,10 @@ TEST(Tlb, FlushesByTenantByPageAndAll) {
   EXPECT_LT(tlb.find(key(0, 3)), 0);
   EXPECT_GE(tlb.find(key(1, 3)), 0);
   tlb.flush_tenant(TenantId{1});
-  EXPECT_EQ(tlb.held_by(TenantId{1}), 0u);
-  EXPECT_EQ(tlb.held_by(TenantId{0}), 7u);
+  EXPECT_EQ(held_by(tlb, TenantId{1}), 0u);
+  EXPECT_EQ(held_by(tlb, TenantId{0}), 7u);
   tlb.flush();
-  EXPECT_EQ(tlb.held_by(TenantId{0}), 0u);
+  EXPECT_EQ(held_by(tlb, TenantId{0}), 0u);
 }
 
 TEST(Tlb, WithoutEntriesItKnowsNothing) {
