@@ -57,9 +57,9 @@ class Funnel {
   void absorb(Cycle now) {
     for (u32 word = 0; word < words_; ++word) ready_[word] |= std::exchange(arriving_[slot(now) * words_ + word], 0);
   }
-  /// Likewise, and calls `each(lane, message)` for everything that arrives in this cycle.
+  /// Before that: calls `each(lane, message)` for everything that arrives in this cycle.
   template <class F>
-  void absorb(Cycle now, F&& each) {
+  void visit_arriving(Cycle now, F&& each) const {
     for (u32 word = 0; word < words_; ++word) {
       for (u64 left = arriving_[slot(now) * words_ + word]; left != 0; left &= left - 1) {
         const u32 lane = word * 64 + static_cast<u32>(std::countr_zero(left));
@@ -68,7 +68,6 @@ class Funnel {
         });
       }
     }
-    absorb(now);
   }
   /// Calls `each(message, arrived)` for what has arrived on a lane by cycle `now`, in order.
   template <class F>

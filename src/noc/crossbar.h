@@ -78,13 +78,9 @@ class Crossbar {
   /// For the receiver, first in each tick.
   void absorb(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (!output.blame.on()) return output.funnel->absorb(now);
-    // Who holds the port changes when a packet is received; who holds what a receiver lacks may change in any tick.
-    if (output.refused) output.blame.advance(now);
-    output.funnel->absorb(now, [&](u32, const Wrapped& arrived) {
-      output.blame.advance(now);
-      output.blame.arrive(kAll, arrived.tenant);
-    });
+    if (output.blame.on()) [[unlikely]]
+      note_arrivals(output, now);
+    output.funnel->absorb(now);
   }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
@@ -100,7 +96,8 @@ class Crossbar {
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (output.blame.on()) note_received(output, now);
+    if (output.blame.on()) [[unlikely]]
+      note_received(output, now);
     const Wrapped taken = output.funnel->pop(output.turn, now);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.free_at = now + taken.flits;
@@ -175,6 +172,14 @@ class Crossbar {
     bool refused = false;  // the receiver lacks something
   };
 
+  void note_arrivals(Output& output, Cycle now) {
+    // Who holds the port changes when a packet is received; who holds what a receiver lacks may change in any tick.
+    if (output.refused) output.blame.advance(now);
+    output.funnel->visit_arriving(now, [&](u32, const Wrapped& arrived) {
+      output.blame.advance(now);
+      output.blame.arrive(kAll, arrived.tenant);
+    });
+  }
   void note_received(Output& output, Cycle now) {
     const TenantId tenant = output.funnel->front(output.turn).tenant;
     output.blame.advance(now);

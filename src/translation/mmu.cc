@@ -44,7 +44,8 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
 
 Cycle Mmu::tick(Cycle now) {
   blame.advance(now);
-  absorb_requests(now);
+  if (blame.on()) note_arrivals(now);
+  wiring_.requests.absorb(now);
   wiring_.memory->absorb(now);
   accept_reads(now);
   accept_requests(now);
@@ -56,9 +57,8 @@ Cycle Mmu::tick(Cycle now) {
   return next_wakeup(now);
 }
 
-void Mmu::absorb_requests(Cycle now) {
-  if (!blame.on()) return wiring_.requests.absorb(now);
-  wiring_.requests.absorb(
+void Mmu::note_arrivals(Cycle now) {
+  wiring_.requests.visit_arriving(
       now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
   blame.begin_intake(config_.rate);
 }

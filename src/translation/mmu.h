@@ -137,7 +137,7 @@ class Mmu final : public Unit {
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void resume_at(u32 walker, Cycle at);
   void queue_read(u32 walker, Cycle now);
-  void absorb_requests(Cycle now);
+  void note_arrivals(Cycle now);
   void note_refusals();
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   Cycle next_wakeup(Cycle now) const;

@@ -29,7 +29,8 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
 
 Cycle SharedTlb::tick(Cycle now) {
   blame.advance(now);
-  absorb_requests(now);
+  if (blame.on()) note_arrivals(now);
+  wiring_.requests.absorb(now);
   accept_results(now);
   look_up(now);
   if (blame.on()) note_hold_ups(now);
@@ -86,9 +87,8 @@ void SharedTlb::enable_blame(u32 tenants) {
   for (u32 i = 0; i < mmus; ++i) blame.waits_for(kMmu + i, kMmu, walk_holders_[i]);
 }
 
-void SharedTlb::absorb_requests(Cycle now) {
-  if (!blame.on()) return wiring_.requests.absorb(now);
-  wiring_.requests.absorb(
+void SharedTlb::note_arrivals(Cycle now) {
+  wiring_.requests.visit_arriving(
       now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
   port_holders_.reset(config_.ports);
 }

@@ -104,7 +104,7 @@ class SharedTlb final : public Unit {
   void reply(SmId sm, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void absorb_requests(Cycle now);
+  void note_arrivals(Cycle now);
   void note_hold_ups(Cycle now);
   Blame::Room room_of(u32 sm) const { return blamed_[sm / 64] >> sm % 64 & 1 ? kMisses : kPorts; }
   Cycle next_wakeup(Cycle now) const;
