@@ -188,14 +188,15 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
 void SharedTlb::count_wavefront(const TranslationRequest& request) {
   u64& warps = seen_[index(request.sm)];
   const u64 bit = u64{1} << request.warp;
-  seen_warps_ += (warps & bit) == 0;
+  seen_warps_[index(request.tenant)] += (warps & bit) == 0;
   warps |= bit;
   if (++seen_lookups_ < kEpoch) return;
-  stats.wavefronts += seen_warps_;
+  for (u32 i = 0; i < kMaxTenants; ++i) stats.wavefronts[TenantId(i)] += seen_warps_[i];
   ++stats.wavefront_epochs;
   tlb_.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
   std::fill(seen_.begin(), seen_.end(), 0);
-  seen_lookups_ = seen_warps_ = 0;
+  seen_warps_.fill(0);
+  seen_lookups_ = 0;
 }
 
 void SharedTlb::send_misses(Cycle now) {

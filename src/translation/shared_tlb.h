@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "engine/funnel.h"
@@ -20,8 +21,8 @@
 namespace terrace {
 
 struct SharedTlbStats : TlbStats {
-  PerTenant<Counter> replies, fills, held;
-  Counter wavefronts, wavefront_epochs;
+  PerTenant<Counter> replies, fills, held, wavefronts;
+  Counter wavefront_epochs;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
@@ -122,7 +123,7 @@ class SharedTlb final : public Unit {
   std::vector<u64> held_key_;              // by SM: the page of that request
   std::vector<u64> seen_;                  // warps of this epoch, a word for each SM
   u32 seen_lookups_ = 0;
-  u32 seen_warps_ = 0;
+  std::array<u64, kMaxTenants> seen_warps_{};  // by tenant
   // Who holds what others wait for: look-ups of this cycle, places for misses, and, by MMU, what is under way there.
   Holders port_holders_, miss_holders_;
   std::vector<Holders> walk_holders_;

@@ -1,6 +1,7 @@
 // What walks mean to the instructions that ask for them, in closed form: the measurements of the ISCA'18 paper on an idle
 // GPU whose walks read the L2.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -33,10 +34,15 @@ GpuConfig walking_gpu(u32 walkers) {
   return config;
 }
 
+struct Measured {
+  TranslationSummary summary;
+  std::string csv;  // all statistics
+};
+
 /// Each instruction of each of `warps` warps of a block touches two pages that no TLB holds.
-TranslationSummary after(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
+Measured measure(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
   GuestMemory memory{PageSize::k4K};
-  ScriptProgram program(blocks, warps, u64{256} * 4096);
+  ScriptProgram program(blocks, warps * config.sm.warp_width, u64{256} * 4096);
   program.allocate(memory);
   const ScriptOp op{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
                     [](const ScriptPlace& place, u32 lane) {
@@ -48,7 +54,10 @@ TranslationSummary after(const GpuConfig& config, u32 warps, u32 rounds, u32 blo
   std::iota(sms.begin(), sms.end(), 0u);
   Gpu gpu(config, {{"script", &program, &memory, &stream, sms}});
   gpu.run({});
-  return gpu.translation(TenantId(0));
+  return {gpu.translation(TenantId(0)), gpu.stats().csv()};
+}
+TranslationSummary after(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
+  return measure(config, warps, rounds, blocks).summary;
 }
 
 /// Of the last twenty rounds: page tables and data are in the caches by then.
@@ -90,6 +99,16 @@ TEST(WalkMeasurements, WorkIsCountedInBucketsOfSixteenReads) {
   const TranslationSummary sum = after(walking_gpu(1), 1, 20);
   EXPECT_EQ(sum.work[0], 20u) << "two walks of four reads each";
   EXPECT_EQ(sum.reads, 20u * 2 * kLevels);
+}
+
+TEST(WalkMeasurements, DistinctWarpsAreCountedInEpochsOf1024LookUps) {
+  // Two pages an instruction: 511 rounds of a warp make 1,022 look-ups, 1,100 rounds 2,200.
+  EXPECT_THAT(measure(walking_gpu(1), 1, 511).csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,0,"));
+  const std::string one = measure(walking_gpu(1), 1, 1100).csv, two = measure(walking_gpu(1), 2, 600).csv;
+  EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,2,"));
+  EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},2,")) << "the only warp, in both";
+  EXPECT_THAT(two, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},4,")) << "both warps, in both";
+  EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.held{tenant=0},2,")) << "its one entry, in both";
 }
 
 }  // namespace
