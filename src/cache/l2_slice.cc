@@ -50,9 +50,11 @@ void L2Slice::enable_blame(u32 tenants) {
 }
 
 void L2Slice::settle(Cycle now) {
+  if (!blame.on()) return;
+  begin_waits(now);
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (const Ring<Reply>* replies : {&filled_, &hits_}) {
-      for (u32 i = 0; i < replies->size() && (*replies)[i].at <= now; ++i)
+      for (u32 i = 0; i < replies->size() && (*replies)[i].at < now; ++i)
         waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
     }
     wiring_.from_dram.visit_arrived(now - 1,
@@ -60,17 +62,22 @@ void L2Slice::settle(Cycle now) {
   });
 }
 
-/// Lines that arrive from memory begin to wait; they may be taken in the same cycle.
-void L2Slice::note_fills(Cycle now) {
-  wiring_.from_dram.visit_arrived(now, [&](const DramReply& reply, Cycle arrived) {
-    if (arrived != now) return;
-    blame.advance(now);
-    blame.arrive(kFills, tenant_of(reply));
-  });
+/// Replies that could have been sent earlier wait.
+void L2Slice::begin_waits(Cycle now) {
+  const auto tenant_of_reply = [this](const Reply& reply) { return accesses_[reply.access].tenant; };
+  blame.advance(now);
+  blame.begin_waits(waiting_filled_, filled_, tenant_of_reply);
+  blame.begin_waits(waiting_hits_, hits_, tenant_of_reply);
+}
+
+/// What has arrived in this cycle and was not taken begins to wait.
+void L2Slice::note_waits(Cycle now) {
+  wiring_.from_dram.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, tenant_of(reply)); });
+  wiring_.requests.note_waits(wiring_.port, now);
 }
 
 /// Those at the crossbar's port wait for what the one in front lacks.
-bool L2Slice::refuse(Lack lack, const Holders& holders, Cycle now) {
+bool L2Slice::refuse(Lack lack, Holders& holders, Cycle now) {
   wiring_.requests.refused(wiring_.port, lack, holders, now);
   return false;
 }
@@ -78,25 +85,26 @@ bool L2Slice::refuse(Lack lack, const Holders& holders, Cycle now) {
 /// An entry of the line that holds no more is held by the line's own tenant.
 bool L2Slice::refuse_miss(u64 line, TenantId tenant, Cycle now) {
   if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry, now);
-  merging_.only(tenant);
+  merging_.only(tenant, now);
   return refuse(kMissEntry, merging_, now);
 }
 
 void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
   wiring_.to_dram.push(now, request);
   if (!blame.on()) return;
-  if (on_link_.full()) held_[kMemoryLink].remove(on_link_.pop());
+  if (on_link_.full()) held_[kMemoryLink].remove(on_link_.pop(), now);
   on_link_.push(request.tenant);
-  held_[kMemoryLink].add(request.tenant);
+  held_[kMemoryLink].add(request.tenant, now);
 }
 
 Cycle L2Slice::tick(Cycle now) {
-  if (blame.on()) note_fills(now);
+  if (blame.on()) begin_waits(now);
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
   send_reply(now);
   write_back(now);
   look_up(now);
+  if (blame.on()) note_waits(now);
   return next_wakeup(now);
 }
 
@@ -105,11 +113,10 @@ void L2Slice::accept_fill(Cycle now) {
   if (!reply || !filled_.empty()) return;
   Meta meta{.copy = reply->copy};
   if (blame.on()) {
-    blame.advance(now);
     const TenantId holder = tenant_of(*reply);
     blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
-    held_[kMissEntry].remove(holder);
-    last_fill_.only(holder);
+    held_[kMissEntry].remove(holder, now);
+    last_fill_.only(holder, now);
   }
   const u64 line = line_of(wiring_.from_dram.pop(now).line);
   wiring_.truth.fills(meta.copy);
@@ -118,14 +125,13 @@ void L2Slice::accept_fill(Cycle now) {
   misses_.release(line, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     meta.tenant = access.tenant;
-    blame.arrive_at(kReplies, meta.tenant, now + 1);
     perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  allocate(line, meta);
+  allocate(line, meta, now);
 }
 
-void L2Slice::allocate(u64 line, const Meta& meta) {
+void L2Slice::allocate(u64 line, const Meta& meta, Cycle now) {
   const u32 victim = tags_.victim(line, ways_[index(meta.tenant)]);
   const Meta& old = tags_.meta(victim);
   SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
@@ -133,7 +139,7 @@ void L2Slice::allocate(u64 line, const Meta& meta) {
             index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {
     dirty_.push({tags_.key(victim), old.tenant, old.copy});
-    if (blame.on()) held_[kWriteBackEntry].add(old.tenant);
+    if (blame.on()) held_[kWriteBackEntry].add(old.tenant, now);
   }
   tags_.fill(victim, line) = meta;
 }
@@ -149,17 +155,13 @@ void L2Slice::send_reply(Cycle now) {
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
     // The port is free, but the SM's lane is full: of its own packets.
-    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) {
-      blame.advance(now);
-      last_reply_.only(access.tenant);
-    }
+    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant, now);
     return;
   }
   if (blame.on()) {
-    blame.advance(now);
-    blame.leave(kReplies, access.tenant, queue.front().at, now);
-    last_reply_.only(access.tenant);
-    if (!from_fill) held_[kReplyEntry].remove(access.tenant);
+    blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at, now);
+    last_reply_.only(access.tenant, now);
+    if (!from_fill) held_[kReplyEntry].remove(access.tenant, now);
   }
   const bool carries_line = access.kind == AccessKind::kLoad;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
@@ -173,7 +175,7 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
-  if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant);
+  if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant, now);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
     send_to_dram(
         {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy},
@@ -207,7 +209,7 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     if (too_many_dirty()) return refuse(kWriteBackEntry, now);
     Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
     perform(ref, access, meta);
-    allocate(line, meta);
+    allocate(line, meta, now);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line);
@@ -219,7 +221,7 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
       if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink, now);
       send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
                    now);
-      if (blame.on()) held_[kMissEntry].add(access.tenant);
+      if (blame.on()) held_[kMissEntry].add(access.tenant, now);
       ++stats.fetches;
     }
     misses_.join(line, ref);
@@ -230,10 +232,7 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
     return true;
   }
   hits_.push({ref, now + config_.hit_cycles});
-  if (blame.on()) {
-    held_[kReplyEntry].add(access.tenant);
-    blame.arrive_at(kReplies, access.tenant, now + config_.hit_cycles);
-  }
+  if (blame.on()) held_[kReplyEntry].add(access.tenant, now);
   count(access, entry >= 0);
   return true;
 }

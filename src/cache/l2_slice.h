@@ -111,20 +111,21 @@ class L2Slice final : public Unit {
     u64 lanes;
   };
 
-  /// What a request may lack, in the order of the causes told to the crossbar.
   enum Room : u32 { kReplies, kFills };
+  /// What a request may lack, in the order of the causes told to the crossbar.
   enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink, kLacks };
-  bool refuse(Lack lack, const Holders& holders, Cycle now);
+  bool refuse(Lack lack, Holders& holders, Cycle now);
   bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
   bool refuse_miss(u64 line, TenantId tenant, Cycle now);
   void send_to_dram(const DramRequest& request, Cycle now);
-  void note_fills(Cycle now);
+  void begin_waits(Cycle now);
+  void note_waits(Cycle now);
   void accept_fill(Cycle now);
   void send_reply(Cycle now);
   void write_back(Cycle now);
   void look_up(Cycle now);
   bool look_up_one(AccessRef ref, Cycle now);
-  void allocate(u64 line, const Meta& meta);
+  void allocate(u64 line, const Meta& meta, Cycle now);
   void perform(AccessRef ref, const Access& access, Meta& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
@@ -148,7 +149,8 @@ class L2Slice final : public Unit {
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released
-  Ring<Dirty> dirty_;   // lines on their way to memory
+  Blame::Queue waiting_hits_{kReplies}, waiting_filled_{kReplies};
+  Ring<Dirty> dirty_;  // lines on their way to memory
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;

@@ -36,36 +36,46 @@ Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
 }
 
 void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
-  sources_.push_back({&requests, &replies, Ring<Return>(config_.return_entries)});
+  const u32 number = static_cast<u32>(sources_.size());
+  sources_.push_back({&requests, &replies, Ring<Return>(config_.return_entries), {DramBlame::returns(number)}});
 }
 
 void Channel::enable_blame(u32 tenants) {
-  blame.enable(tenants, static_cast<u32>(sources_.size()), config_.ranks * config_.banks, scheduler_->capacity());
+  blame.enable(tenants, static_cast<u32>(sources_.size()), config_.ranks * config_.banks, scheduler_->capacity(),
+               clock_);
 }
 
-void Channel::note_arrivals(Cycle now) {
+/// Lines that could have been sent back earlier wait.
+void Channel::begin_waits() {
+  for (Source& source : sources_)
+    blame.begin_waits(source.blamed, source.returns, [](const Return& done) { return done.tenant; });
+}
+
+void Channel::note_waits(Cycle now) {
   for (const Source& source : sources_) {
-    source.requests->visit_arrived(now, [&](const DramRequest& request, Cycle arrived) {
-      if (arrived == now && !request.write) blame.arrive(DramBlame::kQueue, request.tenant);
+    source.requests->visit_new(now, [&](const DramRequest& request) {
+      if (!request.write) blame.arrive(DramBlame::kQueue, request.tenant);
     });
   }
 }
 
 void Channel::settle_blame(Cycle now) {
-  if (!blame.on() || now == 0) return;
+  blame.advance(now);
+  begin_waits();
   blame.close_banks(now);
   std::vector<bool> waits_for_bank(slots_.size(), true);
   for (const u16 slot : free_slots_) waits_for_bank[slot] = false;
   blame.settle(now, [&](const Blame::Waiting& waits) {
-    for (u16 slot = 0; slot < slots_.size(); ++slot) {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       const Slot& its = slots_[slot];
-      if (waits_for_bank[slot] && !its.request.write) waits(its.request.tenant, its.accepted + blame.served(slot));
+      if (waits_for_bank[slot] && !its.request.write)
+        waits(its.request.tenant, its.accepted + blame.served(static_cast<u16>(slot)));
     }
     for (const Source& source : sources_) {
       source.requests->visit_arrived(now - 1, [&](const DramRequest& request, Cycle arrived) {
         if (!request.write) waits(request.tenant, arrived);
       });
-      for (u32 i = 0; i < source.returns.size() && source.returns[i].at <= now; ++i)
+      for (u32 i = 0; i < source.returns.size() && source.returns[i].at < now; ++i)
         waits(source.returns[i].tenant, source.returns[i].at);
     }
   });
@@ -73,9 +83,10 @@ void Channel::settle_blame(Cycle now) {
 
 Cycle Channel::tick(Cycle now) {
   blame.advance(now);
-  if (blame.on()) note_arrivals(now);
+  if (blame.on() && (returns_held_ || next_return_ < now)) begin_waits();
   deliver(now);
   accept(now);
+  if (blame.on()) note_waits(now);
   if (stats.waiting > 0 && now >= look_at_) {
     advance(clock_.local(now), now);
     look_at_ = cursor_ == kNever ? kNever : clock_.core(cursor_);
@@ -84,7 +95,8 @@ Cycle Channel::tick(Cycle now) {
 }
 
 void Channel::settle(Cycle now) {
-  if (stats.waiting == 0) advance(clock_.local(now), now);
+  if (stats.waiting == 0) advance(clock_.local(now - 1), now - 1);
+  if (blame.on()) settle_blame(now);
 }
 
 void Channel::on_epoch(Cycle now) {
@@ -105,7 +117,7 @@ void Channel::deliver(Cycle now) {
         break;
       }
       const Return done = source.returns.pop();
-      blame.returned(static_cast<u32>(&source - sources_.data()), done.tenant, done.at, now);
+      blame.returned(source.blamed, done.tenant, done.at, now);
       source.replies->push(now, done.reply);
       ++(done.walk ? stats.walk : stats.data).replies[done.tenant];
       --stats.reads_in_flight;

@@ -74,8 +74,6 @@ class Channel final : public Unit {
 
   /// From now on: which tenant's reads wait for which tenant. After the sources are connected, before the first cycle.
   void enable_blame(u32 tenants);
-  /// Closes those books, before cycle `now`.
-  void settle_blame(Cycle now);
 
   const AddressMap& map() const { return map_; }
   bool idle() const { return stats.waiting == 0 && stats.reads_in_flight == 0; }
@@ -103,6 +101,7 @@ class Channel final : public Unit {
     Link<DramRequest>* requests;
     Link<DramReply>* replies;
     Ring<Return> returns;
+    Blame::Queue blamed;
     bool looked_up = false;  // `next` stands for the request at the end of its link,
     bool refused = false;    // which was refused, and nothing has changed since
     DramWaiting next{};
@@ -155,7 +154,9 @@ class Channel final : public Unit {
   void choose_anew();
   void classify(u32 bank);
   void find_command(u32 bank);
-  void note_arrivals(Cycle now);
+  void begin_waits();
+  void note_waits(Cycle now);
+  void settle_blame(Cycle now);
   void note_row_command(u32 bank);
   Best best_column(u64 cycle);
   Best best_activate(u64 cycle);

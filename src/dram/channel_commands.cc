@@ -115,7 +115,7 @@ void Channel::choose_anew() {
 void Channel::classify(u32 bank) {
   find_command(bank);
   if (!blame.on()) return;
-  blame.works_towards(bank, choices_[bank].slot, blocked_ & bit(bank) ? kNever : clock_.core(ready_at_[bank]));
+  blame.works_towards(bank, choices_[bank].slot, blocked_ & bit(bank) ? kNever : ready_at_[bank]);
 }
 
 /// Which command the bank's choice needs next, and from when on the bank allows it.
@@ -253,7 +253,6 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
     const Cycle at = clock_.core(end);
     traffic.latency.add(at - slot.accepted);
     traffic.read_latency[tenant] += at - slot.accepted;
-    blame.arrive_at(DramBlame::returns(slot.source), tenant, at);
     sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, slot.request.copy}, tenant, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;

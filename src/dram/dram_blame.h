@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "engine/clock.h"
 #include "stats/blame.h"
 
 namespace terrace {
@@ -21,12 +22,20 @@ class DramBlame : public Blame {
   static constexpr Room kQueue = 0;
   static Room returns(u32 source) { return 1 + source; }
 
-  void enable(u32 tenants, u32 sources, u32 banks, u32 slots);
+  void enable(u32 tenants, u32 sources, u32 banks, u32 slots, const ClockDomain& clock);
 
   /// A request leaves its link for the queue, where a read waits for its bank.
   void accepted(u32 bank, u16 slot, TenantId tenant, bool write);
-  /// The bank works towards this request, and cannot go on before core cycle `until`.
-  void works_towards(u32 bank, u16 slot, Cycle until);
+  /// The bank works towards this request, and cannot go on before command cycle `ready`.
+  void works_towards(u32 bank, u16 slot, u64 ready) {
+    Bank& its = banks_[bank];
+    const bool other = its.serves != slot && its.serves != kNoSlot;
+    if (!other && its.ready == ready) return;
+    charge(bank, now());
+    its.ready = ready;
+    if (other) its.serves = kNoSlot;
+    if (its.waiting > 0) its.until = core(ready);
+  }
   /// It got a row command for this request.
   void row_command(u32 bank, u16 slot, TenantId tenant, bool write);
   /// The line is read or written: its request leaves the queue.
@@ -34,7 +43,7 @@ class DramBlame : public Blame {
   /// These banks serve nobody until they have been refreshed.
   void refresh(u64 banks);
   /// A line has been sent back to its source.
-  void returned(u32 source, TenantId tenant, Cycle since, Cycle now);
+  void returned(Queue& source, TenantId tenant, Cycle since, Cycle now);
 
   /// Before waiting is told: brings every bank up to date.
   void close_banks(Cycle now);
@@ -44,17 +53,27 @@ class DramBlame : public Blame {
  private:
   enum Cause : u32 { kPlaces, kBanks, kBus, kReturns };
   struct Bank {
-    Cycle last = 0, until = 0;
+    Cycle last = 0;
+    u64 ready = 0;    // the command cycle from which on it allows what it works towards
+    Cycle until = 0;  // the same in core cycles, while reads wait
     u32 holder = 0;
     u32 waiting = 0;
     u16 serves = kNoSlot;
     u32 served_tenant = 0;
   };
-  void charge(u32 bank, Cycle now);
+  void charge(u32 bank, Cycle now) {
+    if (banks_[bank].waiting > 0 && banks_[bank].last != now) charge_reads(bank, now);
+    banks_[bank].last = now;
+  }
+  void charge_reads(u32 bank, Cycle now);
+  Cycle core(u64 ready) const { return ready == kNever ? kNever : clock_.core(ready); }
 
+  ClockDomain clock_;
   std::vector<Bank> banks_;
-  std::vector<u32> reads_;     // by bank, then tenant
+  std::vector<u32> reads_;  // by bank, then tenant
+  Counter *bank_cells_ = nullptr, *bus_cells_ = nullptr;
   std::vector<Cycle> served_;  // by slot
+  u64 waited_for_ = 0;         // banks, a bit each
   u32 bus_holder_ = 0;
   Holders queued_;
   std::vector<Holders> returned_;  // by source: whose line was sent last

@@ -29,6 +29,7 @@ class Funnel {
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
     for (Lane& lane : lanes_) lane.waiting = Ring<Traveller>(capacity);
     ready_.assign(words_, 0);
+    new_.assign(words_, 0);
     arriving_.assign(size_t{words_} * (slot_mask_ + 1), 0);
   }
   Funnel(const Funnel&) = delete;
@@ -53,19 +54,26 @@ class Funnel {
   }
 
   /// Takes note of what arrives in this cycle. The consumer calls it first in each tick; the pushes have woken it in
-  /// every cycle in which something arrives.
-  void absorb(Cycle now) {
-    for (u32 word = 0; word < words_; ++word) ready_[word] |= std::exchange(arriving_[slot(now) * words_ + word], 0);
-  }
-  /// Before that: calls `each(lane, message)` for everything that arrives in this cycle.
-  template <class F>
-  void visit_arriving(Cycle now, F&& each) const {
+  /// every cycle in which something arrives. Whether something did.
+  bool absorb(Cycle now) {
+    u64 any = 0;
     for (u32 word = 0; word < words_; ++word) {
-      for (u64 left = arriving_[slot(now) * words_ + word]; left != 0; left &= left - 1) {
+      new_[word] = std::exchange(arriving_[slot(now) * words_ + word], 0);
+      ready_[word] |= new_[word];
+      any |= new_[word];
+    }
+    return any != 0;
+  }
+  /// Later in the tick: calls `each(lane, message)` for everything that arrived in this cycle and is still there.
+  template <class F>
+  void visit_new(Cycle now, F&& each) const {
+    for (u32 word = 0; word < words_; ++word) {
+      for (u64 left = new_[word]; left != 0; left &= left - 1) {
         const u32 lane = word * 64 + static_cast<u32>(std::countr_zero(left));
-        visit_arrived(lane, now, [&](const T& message, Cycle arrived) {
-          if (arrived == now) each(lane, message);
-        });
+        const Ring<Traveller>& waiting = lanes_[lane].waiting;
+        for (u32 i = waiting.size(); i > 0 && waiting[i - 1].arrives >= now; --i) {
+          if (waiting[i - 1].arrives == now) each(lane, waiting[i - 1].message);
+        }
       }
     }
   }
@@ -149,6 +157,7 @@ class Funnel {
   u32 words_;
   std::vector<Lane> lanes_;
   std::vector<u64> ready_;     // lanes whose front has arrived
+  std::vector<u64> new_;       // lanes on which something arrived in the last tick
   std::vector<u64> arriving_;  // per cycle of the latency ahead: lanes on which something arrives then
 };
 

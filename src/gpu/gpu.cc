@@ -55,7 +55,7 @@ void Gpu::enable_blame() {
 }
 
 void Gpu::describe_stats() {
-  const auto add_blame = [&](std::string unit, Blame& blame) {
+  const auto add_blame = [&](const std::string& unit, Blame& blame) {
     if (blame.on()) stats_.add(unit + ".blame", blame);
   };
   stats_.add("gpu.dispatcher", dispatcher_->stats);
@@ -304,6 +304,7 @@ TranslationSummary Gpu::translation(TenantId tenant) const {
 }
 
 void Gpu::settle() {
+  if (now() == 0) return;
   settle_turn();
   for (const auto& sm : sms_) sm->settle(now());
   for (const auto& tlb : tlbs_) tlb->settle(now());
@@ -311,11 +312,7 @@ void Gpu::settle() {
   for (const auto& slice : slices_) slice->settle(now());
   requests_->settle(now());
   replies_->settle(now());
-  if (now() == 0) return;
-  for (const auto& channel : channels_) {
-    channel->settle(now() - 1);
-    channel->settle_blame(now());
-  }
+  for (const auto& channel : channels_) channel->settle(now());
 }
 
 bool Gpu::quiet() const {

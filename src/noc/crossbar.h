@@ -78,9 +78,14 @@ class Crossbar {
   /// For the receiver, first in each tick.
   void absorb(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (output.blame.on()) [[unlikely]]
-      note_arrivals(output, now);
-    output.funnel->absorb(now);
+    output.arrivals = output.funnel->absorb(now);
+  }
+  /// Likewise, when it takes no more in this tick: what has arrived and was not taken waits.
+  void note_waits(u32 output_index, Cycle now) {
+    Output& output = outputs_[output_index];
+    if (!output.arrivals || !output.blame.on() || !output.funnel->any_ready()) return;
+    output.blame.advance(now);
+    output.funnel->visit_new(now, [&](u32, const Wrapped& arrived) { output.blame.arrive(kAll, arrived.tenant); });
   }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
@@ -123,7 +128,7 @@ class Crossbar {
   }
   /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for
   /// cause `which` of `more`.
-  void refused(u32 output, u32 which, const Holders& holders, Cycle now) {
+  void refused(u32 output, u32 which, Holders& holders, Cycle now) {
     if (!outputs_[output].blame.on()) return;
     outputs_[output].blame.advance(now);
     outputs_[output].blame.waits_for(kAll, kPort + 1 + which, holders);
@@ -170,23 +175,15 @@ class Crossbar {
     Blame blame;
     Holders last;          // whose packet the port received last
     bool refused = false;  // the receiver lacks something
+    bool arrivals = false;
   };
 
-  void note_arrivals(Output& output, Cycle now) {
-    // Who holds the port changes when a packet is received; who holds what a receiver lacks may change in any tick.
-    if (output.refused) output.blame.advance(now);
-    output.funnel->visit_arriving(now, [&](u32, const Wrapped& arrived) {
-      output.blame.advance(now);
-      output.blame.arrive(kAll, arrived.tenant);
-    });
-  }
   void note_received(Output& output, Cycle now) {
     const TenantId tenant = output.funnel->front(output.turn).tenant;
     output.blame.advance(now);
     output.blame.leave(kAll, tenant, output.funnel->arrival(output.turn), now);
-    output.last.only(tenant);
-    output.blame.waits_for(kAll, kPort, output.last);
-    output.refused = false;
+    output.last.only(tenant, now);
+    if (std::exchange(output.refused, false)) output.blame.waits_for(kAll, kPort, output.last);
   }
 
   Scheduler& scheduler_;

@@ -8,24 +8,39 @@
 
 namespace terrace {
 
-void Holders::turns(Cycle from, Cycle to, std::span<u64> cycles) const {
+/// Parts stand in the order of their holders, and cycle c is the turn of part c mod parts_.
+u64 Holders::part_of(Cycle cycle) const {
+  if ((parts_ & (parts_ - 1)) == 0) return cycle & (parts_ - 1);
+  return cycle <= ~u32{0} ? static_cast<u32>(cycle) % parts_ : cycle % parts_;  // the narrow one is much faster
+}
+
+template <class Add>
+void Holders::turns(Cycle from, Cycle to, Add&& add) const {
   const Cycle length = to - from;
-  if (parts_ == 0) {
-    cycles.back() += length;
-    return;
+  if (sole_ != kSeveral) return add(sole_, length);
+  if (parts_ == 0) return add(nobody_, length);
+  if (length == 1) {  // by far the most frequent
+    u64 part = part_of(from);
+    u32 holder = 0;
+    for (; part >= held_[holder]; ++holder) part -= held_[holder];
+    return add(holder, 1);
   }
-  // Parts stand in the order of their holders, and cycle c is the turn of part c mod parts_.
-  const u64 rounds = length / parts_, first = from % parts_, end = first + length % parts_;
+  const u64 rounds = length / parts_, first = part_of(from), end = first + length % parts_;
   u64 part = 0;
-  for (u32 holder = 0; holder < held_.size(); ++holder) {
+  for (u32 holder = 0; holder <= nobody_; ++holder) {
     const u64 behind = part + held_[holder];
     const auto within = [&](u64 low, u64 high) {
       return std::max(std::max(low, part), std::min(high, behind)) - std::max(low, part);
     };
-    cycles[holder] += rounds * held_[holder] + within(first, std::min<u64>(end, parts_));
-    if (end > parts_) cycles[holder] += within(0, end - parts_);
+    add(holder, rounds * held_[holder] + within(first, std::min<u64>(end, parts_)) +
+                    (end > parts_ ? within(0, end - parts_) : 0));
     part = behind;
   }
+}
+
+void Holders::count_up(Cycle now) {
+  turns(last_, now, [this](u32 holder, Cycle cycles) { cycles_[holder] += cycles; });
+  last_ = now;
 }
 
 void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
@@ -34,64 +49,67 @@ void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
   matrices_.resize(causes_.size());
   for (TenantMatrix& matrix : matrices_) matrix.resize(tenants);
   rooms_.resize(rooms);
-  for (Waiters& room : rooms_) room.waiting.assign(tenants, 0);
-  cycles_.resize(tenants + 1);
   settled_.assign(tenants, 0);
 }
 
-void Blame::expect(Room room, TenantId tenant, Cycle at) {
-  if (at <= last_) return enter(room, tenant);
-  const auto place = std::upper_bound(due_.begin(), due_.end(), at, [](Cycle a, const Due& due) { return a < due.at; });
-  due_.insert(place, {at, room, tenant});
+void Blame::enter(Room number, TenantId tenant, u32 requests) {
+  Waiters& room = rooms_[number];
+  room.holders->watch(requests, now_);
+  room.waiting[index(tenant)] += requests;
+  room.all += requests;
+  present_ += requests;
+  charge(room, index(tenant), 0 - u64{requests});
 }
 
-void Blame::exit(Room room, TenantId tenant, Cycle since, Cycle now) {
-  Waiters& its = rooms_[room];
-  SIM_DCHECK(its.waiting[index(tenant)] > 0, "a request of tenant {} leaves a room in which none waits", index(tenant));
-  --its.waiting[index(tenant)];
-  --its.all;
-  --present_;
-  waited_[tenant] += now - since;
+void Blame::enter_late(Room number, TenantId tenant, Cycle since) {
+  enter(number, tenant);
+  const Waiters& room = rooms_[number];
+  Counter* row = row_of(room, index(tenant));
+  room.holders->turns(since, now_, [row](u32 holder, Cycle cycles) { row[holder] += cycles; });
 }
 
-void Blame::charge(Cycle now) {
-  std::size_t arrived = 0;
-  for (; arrived < due_.size() && due_[arrived].at <= now; ++arrived) {
-    charge_until(due_[arrived].at);
-    enter(due_[arrived].room, due_[arrived].tenant);
+void Blame::exit(Room number, TenantId tenant, Cycle now, u32 requests) {
+  Waiters& room = rooms_[number];
+  SIM_DCHECK(room.waiting[index(tenant)] >= requests, "a request of tenant {} leaves a room in which none waits",
+             index(tenant));
+  room.holders->unwatch(requests, now);
+  charge(room, index(tenant), requests);
+  room.waiting[index(tenant)] -= requests;
+  room.all -= requests;
+  present_ -= requests;
+}
+
+/// What the meter shows beyond what everybody in the room was charged, so many times.
+void Blame::charge(Waiters& room, u32 tenant, u64 times) {
+  const u64* cycles = room.holders->cycles();
+  Counter* row = row_of(room, tenant);
+  for (u32 holder = 0; holder <= tenants_; ++holder) row[holder] += times * (cycles[holder] - room.charged[holder]);
+}
+
+void Blame::close(Waiters& room) {
+  for (u32 tenant = 0; tenant < tenants_; ++tenant) charge(room, tenant, room.waiting[tenant]);
+  for (u32 holder = 0; holder <= tenants_; ++holder) room.charged[holder] = room.holders->cycles()[holder];
+}
+
+void Blame::change(Room number, u32 cause, Holders& holders) {
+  Waiters& room = rooms_[number];
+  if (room.holders != nullptr) {
+    room.holders->unwatch(room.all, now_);
+    close(room);
   }
-  due_.erase(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(arrived));
-  charge_until(now);
-}
-
-void Blame::charge_until(Cycle now) {
-  if (now == last_) return;
-  for (const Waiters& room : rooms_) {
-    if (room.all == 0) continue;
-    TenantMatrix& matrix = matrices_[room.cause];
-    if (room.holders && room.holders->sole() != Holders::kSeveral) {
-      for (u32 tenant = 0; tenant < tenants_; ++tenant)
-        matrix.row(tenant)[room.holders->sole()] += room.waiting[tenant] * (now - last_);
-      continue;
-    }
-    std::fill(cycles_.begin(), cycles_.end(), 0);
-    if (room.holders) {
-      room.holders->turns(last_, now, cycles_);
-    } else {
-      cycles_.back() = now - last_;
-    }
-    for (u32 tenant = 0; tenant < tenants_; ++tenant) {
-      if (room.waiting[tenant] == 0) continue;
-      const std::span<Counter> row = matrix.row(tenant);
-      for (u32 holder = 0; holder <= tenants_; ++holder) row[holder] += room.waiting[tenant] * cycles_[holder];
-    }
-  }
-  last_ = now;
+  room.holders = &holders;
+  room.matrix = matrices_[cause].cells().data();
+  holders.watch(room.all, now_);
+  for (u32 holder = 0; holder <= tenants_; ++holder) room.charged[holder] = holders.cycles()[holder];
 }
 
 void Blame::settle(Cycle now, const std::function<void(const Waiting&)>& visit) {
   if (!on()) return;
   advance(now);
+  for (Waiters& room : rooms_) {
+    room.holders->count(now);
+    close(room);
+  }
   for (u32 tenant = 0; tenant < tenants_; ++tenant) waited_[TenantId(tenant)] += 0 - std::exchange(settled_[tenant], 0);
   u64 really = 0;
   visit([&](TenantId tenant, Cycle since) {

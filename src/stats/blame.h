@@ -3,12 +3,14 @@
 // walkers, 256 miss entries) is charged part by part: in each cycle one part has its turn, and whoever holds that part
 // is charged, so charges are whole cycles and follow the shares. A part that nobody holds charges nobody.
 //
-// Charges are made when something changes, never per tick: `advance` first in each tick, then the changes of the tick.
-// Independently each request's own waiting time is measured from the cycle in which it came. Both must agree for each
-// tenant, at the end of every run. Without `enable` everything here does nothing. docs/blame.md has the readings.
+// Holders are a meter: they count for how many cycles each held. What a request is charged is the difference of two
+// readings, when it comes and when it goes, so that nothing is done while it waits. Independently its own waiting time
+// is measured from the cycle in which it came. Both must agree for each tenant, at the end of every run. Unless
+// `enable` was called nothing is counted. docs/blame.md has the readings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -19,57 +21,81 @@
 
 namespace terrace {
 
-/// Who holds the parts of something.
+/// Who holds the parts of something, and for how many cycles each did while somebody watched. A change holds from its
+/// cycle on.
 class Holders {
  public:
   Holders() = default;
-  explicit Holders(u32 tenants, u32 parts = 0) : held_(tenants + 1) { reset(parts); }
+  explicit Holders(u32 tenants, u32 parts = 0) : parts_(parts), nobody_(tenants) { held_[nobody_] = parts; }
 
   /// Nobody holds any of so many parts.
-  void reset(u32 parts) {
-    for (u32& each : held_) each = 0;
-    held_.back() = parts_ = parts;
+  void reset(u32 parts, Cycle now) {
+    if (parts_ == parts && held_[nobody_] == parts && sole_ == kSeveral) return;
+    count(now);
     sole_ = kSeveral;
+    for (u32 holder = 0; holder < nobody_; ++holder) held_[holder] = 0;
+    held_[nobody_] = parts_ = parts;
   }
-  /// It has one part, and this tenant holds it.
-  void only(TenantId tenant) {
+  /// This tenant holds all of it, until the next call or `reset`.
+  void only(TenantId tenant, Cycle now) {
     if (sole_ == index(tenant)) return;
-    reset(1);
-    take(tenant);
+    count(now);
     sole_ = index(tenant);
   }
-  void take(TenantId tenant) {
+  void take(TenantId tenant, Cycle now) {
+    count(now);
     ++held_[index(tenant)];
-    --held_.back();
-    sole_ = kSeveral;
+    --held_[nobody_];
   }
-  void give_back(TenantId tenant) {
+  void give_back(TenantId tenant, Cycle now) {
+    count(now);
     --held_[index(tenant)];
-    ++held_.back();
-    sole_ = kSeveral;
+    ++held_[nobody_];
   }
   /// One more part, which this tenant holds, and the other way round: for what has as many parts as are held.
-  void add(TenantId tenant) {
+  void add(TenantId tenant, Cycle now) {
+    count(now);
     ++held_[index(tenant)];
     ++parts_;
-    sole_ = kSeveral;
   }
-  void remove(TenantId tenant) {
+  void remove(TenantId tenant, Cycle now) {
+    count(now);
     --held_[index(tenant)];
     --parts_;
-    sole_ = kSeveral;
   }
 
-  /// In how many of the cycles from .. to - 1 a part of each holder (the last one is nobody) has its turn.
-  void turns(Cycle from, Cycle to, std::span<u64> cycles) const;
-  /// The tenant that `only` named last, or kSeveral: most things have one holder, and need no turns.
-  u32 sole() const { return sole_; }
-  static constexpr u32 kSeveral = ~u32{0};
+  /// So many more requests watch from this cycle on, or no longer. Without any, nothing is counted.
+  void watch(u64 requests, Cycle now) {
+    count(now);
+    if (watchers_ == 0) last_ = now;
+    watchers_ += requests;
+  }
+  void unwatch(u64 requests, Cycle now) {
+    count(now);
+    watchers_ -= requests;
+  }
+  /// Cycles of each holder (the last one is nobody), up to the last change or change of those who watch.
+  const u64* cycles() const { return cycles_.data(); }
+  /// Calls `add(holder, cycles)` for the turns of cycles `from` to `to` - 1, with the parts as they are held now.
+  template <class Add>
+  void turns(Cycle from, Cycle to, Add&& add) const;
+  /// Brings them up to the end of cycle `now` - 1.
+  void count(Cycle now) {
+    if (watchers_ > 0 && now > last_) count_up(now);
+  }
 
  private:
+  static constexpr u32 kSeveral = ~u32{0};
+  u64 part_of(Cycle cycle) const;
+  void count_up(Cycle now);
+
   u32 parts_ = 0;
-  u32 sole_ = kSeveral;
-  std::vector<u32> held_;  // by tenant, then nobody
+  u32 sole_ = kSeveral;  // who holds all of it by `only`
+  u64 watchers_ = 0;
+  Cycle last_ = 0;                             // up to which cycle it is counted
+  u32 nobody_ = 0;                             // stands after the tenants
+  std::array<u32, kMaxTenants + 1> held_{};    // parts, by holder
+  std::array<u64, kMaxTenants + 1> cycles_{};  // likewise
 };
 
 class Blame {
@@ -85,42 +111,52 @@ class Blame {
   bool on() const { return tenants_ != 0; }
   Holders holders(u32 parts = 0) const { return Holders(tenants_, parts); }
 
-  /// What those in a room wait for. The holders must outlive this or the next call.
-  void waits_for(Room room, u32 cause, const Holders& holders) {
-    rooms_[room].cause = cause;
-    rooms_[room].holders = &holders;
+  /// What those in a room wait for, from this tick on; holders stand for one cause. They must outlive this or the next
+  /// call.
+  void waits_for(Room room, u32 cause, Holders& holders) {
+    if (rooms_[room].holders != &holders) change(room, cause, holders);
   }
 
-  /// Charges all cycles before `now`. First in each tick: what changes in a tick holds from its cycle on.
-  void advance(Cycle now) {
-    if (!on()) return;
-    if (present_ + due_.size() > 0) charge(now);
-    last_ = now;
-  }
-  /// A request begins to wait.
+  /// A tick begins: first in each tick in which something changes, before it does.
+  void advance(Cycle now) { now_ = now; }
+  /// A request begins to wait in this tick, and does not leave in it.
   void arrive(Room room, TenantId tenant) {
     if (on()) enter(room, tenant);
   }
-  /// It will begin to wait in cycle `at`, whether or not the unit ticks then.
-  void arrive_at(Room room, TenantId tenant, Cycle at) {
-    if (on()) expect(room, tenant, at);
+  /// Requests in a ring that could go from their cycle `at` on, which rises along the ring, whether or not the unit
+  /// ticks then. At the beginning of a tick those that could have gone earlier begin to wait, at that earlier cycle.
+  struct Queue {
+    Room room = 0;
+    u32 waiting = 0;  // the first so many wait
+  };
+  template <class Ring, class TenantOf>
+  void begin_waits(Queue& queue, const Ring& ring, TenantOf&& tenant_of) {
+    for (; queue.waiting < ring.size() && ring[queue.waiting].at < now_; ++queue.waiting)
+      enter_late(queue.room, tenant_of(ring[queue.waiting]), ring[queue.waiting].at);
   }
-  /// It waits no longer; it began in cycle `since`.
+  /// Its first one goes.
+  void leave(Queue& queue, TenantId tenant, Cycle since, Cycle now) {
+    if (!on() || since == now) return;
+    --queue.waiting;
+    depart(queue.room, tenant, since, now);
+  }
+  /// It waits no longer; it could have gone in cycle `since`. If that is this cycle it has not waited: it need not have
+  /// arrived.
   void leave(Room room, TenantId tenant, Cycle since, Cycle now) {
-    if (on()) exit(room, tenant, since, now);
+    if (on() && since != now) depart(room, tenant, since, now);
   }
-  /// It goes on waiting, for something else.
-  void move(Room from, Room to, TenantId tenant) {
-    --rooms_[from].waiting[index(tenant)];
-    --rooms_[from].all;
-    ++rooms_[to].waiting[index(tenant)];
-    ++rooms_[to].all;
+  /// So many of a tenant go on waiting, for something else.
+  void move(Room from, Room to, TenantId tenant, u32 requests) {
+    if (requests == 0) return;
+    exit(from, tenant, now_, requests);
+    enter(to, tenant, requests);
   }
 
   /// A request that waits, and since when.
   using Waiting = std::function<void(TenantId tenant, Cycle since)>;
   /// Closes the books before cycle `now`, so that rows sum up although requests still wait. `visit` calls its argument
-  /// for each that the unit really holds: one that left unnoticed, or is said to have come at another time, shows.
+  /// for each that the unit really holds since before `now`: one that left unnoticed, or is said to have come at another
+  /// time, shows.
   void settle(Cycle now, const std::function<void(const Waiting&)>& visit);
 
   void describe(StatFields& v);
@@ -128,8 +164,15 @@ class Blame {
  protected:
   // For a unit that keeps books of its own besides rooms.
   u32 tenants() const { return tenants_; }
-  Cycle now() const { return last_; }  // of the tick that is under way
-  void charge_cell(u32 cause, u32 tenant, u32 holder, u64 cycles) { matrices_[cause].row(tenant)[holder] += cycles; }
+  Cycle now() const { return now_; }  // of the tick that is under way
+  /// Likewise `leave`, but of one that has arrived, though it may be in this tick.
+  void depart(Room room, TenantId tenant, Cycle since, Cycle now) {
+    exit(room, tenant, now);
+    waited_[tenant] += now - since;
+  }
+  /// Cells of a cause, rows one behind the other, `holders_in_row()` each. Stays where it is.
+  Counter* matrix(u32 cause) { return matrices_[cause].cells().data(); }
+  u32 holders_in_row() const { return tenants_ + 1; }
   void enter_elsewhere() { ++elsewhere_; }
   void leave_elsewhere(TenantId tenant, Cycle since, Cycle now) {
     --elsewhere_;
@@ -138,37 +181,30 @@ class Blame {
 
  private:
   struct Waiters {
-    u32 cause = 0;
-    const Holders* holders = nullptr;  // null: nobody
+    Holders* holders = nullptr;
+    Counter* matrix = nullptr;  // of the cause, rows one behind the other
     u64 all = 0;
-    std::vector<u32> waiting;  // by tenant
+    std::array<u32, kMaxTenants> waiting{};      // by tenant
+    std::array<u64, kMaxTenants + 1> charged{};  // cycles by holder, to everybody
   };
-  struct Due {
-    Cycle at;
-    Room room;
-    TenantId tenant;
-  };
+  Counter* row_of(const Waiters& room, u32 tenant) const { return room.matrix + size_t{tenant} * (tenants_ + 1); }
 
-  void enter(Room room, TenantId tenant) {
-    ++rooms_[room].waiting[index(tenant)];
-    ++rooms_[room].all;
-    ++present_;
-  }
-  void expect(Room room, TenantId tenant, Cycle at);
-  void exit(Room room, TenantId tenant, Cycle since, Cycle now);
-  void charge(Cycle now);
-  void charge_until(Cycle now);
+  void enter(Room room, TenantId tenant, u32 requests = 1);
+  /// One that has waited since a cycle after which nothing has changed.
+  void enter_late(Room room, TenantId tenant, Cycle since);
+  void exit(Room room, TenantId tenant, Cycle now, u32 requests = 1);
+  void change(Room room, u32 cause, Holders& holders);
+  void charge(Waiters& room, u32 tenant, u64 times);
+  void close(Waiters& room);
 
   u32 tenants_ = 0;
-  std::vector<Cause> causes_;
-  std::vector<TenantMatrix> matrices_;  // by cause
+  Cycle now_ = 0;
   std::vector<Waiters> rooms_;
-  std::vector<Due> due_;     // in rising order of cycles
-  std::vector<u64> cycles_;  // by holder: room to count in
-  Cycle last_ = 0;
   u64 present_ = 0, elsewhere_ = 0;  // that wait in rooms, and elsewhere
   PerTenant<Counter> waited_;
   std::vector<u64> settled_;  // by tenant: what waited_ contains of those that waited at the last settle
+  std::vector<Cause> causes_;
+  std::vector<TenantMatrix> matrices_;  // by cause
 };
 
 }  // namespace terrace

@@ -43,24 +43,20 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
 }
 
 Cycle Mmu::tick(Cycle now) {
-  blame.advance(now);
-  if (blame.on()) note_arrivals(now);
-  wiring_.requests.absorb(now);
+  if (blame.on()) {
+    begin_waits(now);
+    blame.begin_intake(config_.rate, now);
+  }
+  const bool arrivals = wiring_.requests.absorb(now);
   wiring_.memory->absorb(now);
   accept_reads(now);
   accept_requests(now);
   place_walks(now);
   advance_walkers(now);
-  if (blame.on()) note_refusals();
   send_reads(now);
   send_results(now);
+  if (blame.on()) note_waits(arrivals, now);
   return next_wakeup(now);
-}
-
-void Mmu::note_arrivals(Cycle now) {
-  wiring_.requests.visit_arriving(
-      now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
-  blame.begin_intake(config_.rate);
 }
 
 void Mmu::accept_reads(Cycle now) {
@@ -80,14 +76,13 @@ void Mmu::accept_requests(Cycle now) {
     if (blame.on()) {
       const TenantId tenant = wiring_.requests.front(lane).tenant;
       blame.leave(blame.in_front(lane), tenant, wiring_.requests.arrival(lane), now);
-      blame.taken_in(tenant);
+      blame.taken_in(tenant, now);
     }
     const TranslationRequest request = wiring_.requests.pop(lane, now);
     pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
     ++stats.requests[request.tenant];
     if (front_tlbs_know(request, lane / wiring_.lanes_per_tlb, now)) continue;
     lanes_[lane].arrivals.push({request, now + front_cycles_});
-    blame.arrive_at(blame.looked_up(lane), request.tenant, now + front_cycles_);
     if (lanes_[lane].arrivals.full()) full_lanes_[lane / 64] |= u64{1} << lane % 64;
   }
 }
@@ -139,12 +134,12 @@ bool Mmu::place(Lane& lane, u32 source, Cycle now) {
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
   const u32 number = static_cast<u32>(&lane - lanes_.data());
-  blame.leave(blame.looked_up(number), walk.tenant, first.at, now);
+  blame.leave(lane.blamed, walk.tenant, first.at, now);
   lane.arrivals.pop();
   full_lanes_[number / 64] &= ~(u64{1} << number % 64);
   if (walker == WalkScheduler::kQueued) {
     ++stats.waited[walk.tenant];
-    blame.queued(walk);
+    blame.queued(walk, now);
   } else {
     start(static_cast<u32>(walker), walk, now);
   }
@@ -157,7 +152,7 @@ void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
   ++busy_;
   stats.concurrent.add(busy_);
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
-  blame.started(walker, walk);
+  blame.started(walker, walk, now);
   walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
   resume_at(walker, now + walk.selection_cycles + walk_cache_.cycles());
 }
@@ -224,9 +219,7 @@ void Mmu::queue_read(u32 walker, Cycle now) {
   const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
   its.line = {entry.raw & ~u64{line_mask_}};
   its.read_since = now;
-  const u32 lane = wiring_.memory->lane_of(its.line);
-  unsent_[lane].push(walker);
-  blame.arrive(blame.unsent(lane), its.walk.tenant);
+  unsent_[wiring_.memory->lane_of(its.line)].push(walker);
 }
 
 void Mmu::send_reads(Cycle now) {
@@ -246,6 +239,7 @@ void Mmu::send_reads(Cycle now) {
       lane.pop();
       blame.read_sent(i, its.walk.tenant, its.read_since, now);
     }
+    if (!lane.empty() && blame.on()) note_unsent(i, now);
   }
 }
 
@@ -263,7 +257,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   results_[walk.source].push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
   idle_.insert(walker);
   --busy_;
-  blame.ended(walker, walk);
+  blame.ended(walker, walk, now);
   // A place falls free, or a walker: whoever was refused may ask again.
   for (Lane& lane : lanes_) lane.refused = false;
   start_next(walker, now);
@@ -316,28 +310,52 @@ void Mmu::flush_page(u64 key) {
 void Mmu::enable_blame(u32 tenants) {
   blame.enable(tenants, static_cast<u32>(lanes_.size()), static_cast<u32>(unsent_.size()),
                static_cast<u32>(walkers_.size()), *scheduler_);
+  for (u32 i = 0; i < lanes_.size(); ++i) lanes_[i].blamed.room = blame.looked_up(i);
 }
 
-/// Those behind a request that finds no place wait for what it waits for.
-void Mmu::note_refusals() {
+/// Requests that could have been placed earlier wait.
+void Mmu::begin_waits(Cycle now) {
+  blame.advance(now);
+  for (Lane& lane : lanes_)
+    blame.begin_waits(lane.blamed, lane.arrivals, [](const Arrival& arrival) { return arrival.request.tenant; });
+}
+
+/// What has come in this cycle and is still there begins to wait. Those behind a request that finds no place wait for
+/// what it waits for.
+void Mmu::note_waits(bool arrivals, Cycle now) {
+  if (arrivals) {
+    wiring_.requests.visit_new(
+        now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
+  }
   for (u32 i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    if (!lane.refused && !lane.waits_for_place) continue;
     const bool full = full_lanes_[i / 64] >> i % 64 & 1;
-    if (lanes_[i].refused) {
-      blame.wait_for_place(i, lanes_[i].arrivals.front().request.tenant, full);
+    if (lane.refused) {
+      blame.wait_for_place(i, lane.arrivals.front().request.tenant, full);
     } else if (!full) {
       blame.wait_for_intake(i);
     }
+    lane.waits_for_place = lane.refused || full;
   }
 }
 
+/// Reads that were to leave in this tick, and did not.
+void Mmu::note_unsent(u32 lane, Cycle now) {
+  const Ring<u32>& unsent = unsent_[lane];
+  for (u32 k = unsent.size(); k > 0 && walkers_[unsent[k - 1]].read_since == now; --k)
+    blame.arrive(blame.unsent(lane), walkers_[unsent[k - 1]].walk.tenant);
+}
+
 void Mmu::settle(Cycle now) {
-  if (!blame.on() || now == 0) return;
+  if (!blame.on()) return;
+  begin_waits(now);
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (u32 i = 0; i < lanes_.size(); ++i) {
       wiring_.requests.visit_arrived(
           i, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
       const Ring<Arrival>& arrivals = lanes_[i].arrivals;
-      for (u32 k = 0; k < arrivals.size() && arrivals[k].at <= now; ++k)
+      for (u32 k = 0; k < arrivals.size() && arrivals[k].at < now; ++k)
         waits(arrivals[k].request.tenant, arrivals[k].at);
     }
     for (const Ring<u32>& lane : unsent_) {
@@ -356,7 +374,7 @@ void Mmu::flush_tenant(TenantId tenant) {
 void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
   blame.advance(now);
   scheduler_->divide_among(tenants);
-  blame.divide(*scheduler_);
+  blame.divide(*scheduler_, now);
   // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
   for (Lane& lane : lanes_) lane.refused = false;
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {

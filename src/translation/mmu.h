@@ -94,7 +94,9 @@ class Mmu final : public Unit {
   };
   struct Lane {
     Ring<Arrival> arrivals;
-    bool refused = false;  // its first found no place, and nothing has started since
+    Blame::Queue blamed{};
+    bool waits_for_place = false;  // those in front of it are known to wait for what its first waits for
+    bool refused = false;          // its first found no place, and nothing has started since
   };
   struct Result {
     Translation answer;
@@ -137,8 +139,9 @@ class Mmu final : public Unit {
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void resume_at(u32 walker, Cycle at);
   void queue_read(u32 walker, Cycle now);
-  void note_arrivals(Cycle now);
-  void note_refusals();
+  void begin_waits(Cycle now);
+  void note_waits(bool arrivals, Cycle now);
+  void note_unsent(u32 lane, Cycle now);
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   Cycle next_wakeup(Cycle now) const;
 

@@ -20,7 +20,7 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
-      ports_.push_back({mmu.requests, mmu.first_lane + lane, number, Ring<Miss>(config.miss_entries)});
+      ports_.push_back({mmu.requests, mmu.first_lane + lane, number, Ring<Miss>(config.miss_entries), {kMmu + number}});
     }
   }
   for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
@@ -28,12 +28,14 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
 }
 
 Cycle SharedTlb::tick(Cycle now) {
-  blame.advance(now);
-  if (blame.on()) note_arrivals(now);
-  wiring_.requests.absorb(now);
+  if (blame.on()) {
+    begin_waits(now);
+    if (std::exchange(ports_used_, false)) port_holders_.reset(config_.ports, now);
+  }
+  const bool arrivals = wiring_.requests.absorb(now);
   accept_results(now);
   look_up(now);
-  if (blame.on()) note_hold_ups(now);
+  if (blame.on()) note_waits(arrivals, now);
   send_misses(now);
   send_replies(now);
   return next_wakeup(now);
@@ -53,8 +55,8 @@ void SharedTlb::accept_results(Cycle now) {
       Translation result = mmu.results->pop(now);
       const TenantId tenant = tenant_of_key(result.key);
       if (blame.on()) {
-        miss_holders_.give_back(tenant);
-        walk_holders_[i].remove(tenant);
+        miss_holders_.give_back(tenant, now);
+        walk_holders_[i].remove(tenant, now);
       }
       stats.evictions += tlb_.fill(result.key, result.frame);
       ++stats.fills[tenant];
@@ -78,7 +80,7 @@ void SharedTlb::enable_blame(u32 tenants) {
                 {"misses", "requests wait for a place for a miss, pages awaited from walks hold them"},
                 {"mmu", "misses wait for a place in front of the walks, those under way there hold them"}},
                kMmu + mmus);
-  port_holders_ = blame.holders();
+  port_holders_ = blame.holders(config_.ports);
   miss_holders_ = blame.holders(config_.miss_entries);
   walk_holders_.assign(mmus, blame.holders());
   blamed_.assign(held_up_.size(), 0);
@@ -87,36 +89,50 @@ void SharedTlb::enable_blame(u32 tenants) {
   for (u32 i = 0; i < mmus; ++i) blame.waits_for(kMmu + i, kMmu, walk_holders_[i]);
 }
 
-void SharedTlb::note_arrivals(Cycle now) {
-  wiring_.requests.visit_arriving(
-      now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
-  port_holders_.reset(config_.ports);
+/// Misses that could have been sent earlier wait.
+void SharedTlb::begin_waits(Cycle now) {
+  blame.advance(now);
+  for (MissPort& port : ports_)
+    blame.begin_waits(port.blamed, port.waiting, [](const Miss& miss) { return miss.request.tenant; });
 }
 
-/// While every place for a miss is taken, those that need one wait for a place, and those behind them too; all others
+/// What has arrived in this cycle and was not looked up begins to wait. While every place for a miss is taken, those that need one wait for a place, and those behind them too; all others
 /// wait for a port.
-void SharedTlb::note_hold_ups(Cycle now) {
+void SharedTlb::note_waits(bool arrivals, Cycle now) {
+  if (arrivals) {
+    wiring_.requests.visit_new(
+        now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
+  }
+  if (!std::exchange(hold_ups_changed_, false) && misses_.full() == blamed_full_) return;
+  blamed_full_ = misses_.full();
   for (u32 word = 0; word < blamed_.size(); ++word) {
     const u64 held_up = misses_.full() ? held_up_[word] : 0;
     for (u64 changed = held_up ^ blamed_[word]; changed != 0; changed &= changed - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(changed)), sm = word * 64 + bit;
       const Room to = held_up >> bit & 1 ? kMisses : kPorts;
-      wiring_.requests.visit_arrived(
-          sm, now, [&](const TranslationRequest& request, Cycle) { blame.move(room_of(sm), to, request.tenant); });
+      TenantId tenant{};
+      u32 requests = 0;  // in a row, of this tenant
+      wiring_.requests.visit_arrived(sm, now, [&](const TranslationRequest& request, Cycle) {
+        if (request.tenant != tenant) blame.move(room_of(sm), to, tenant, std::exchange(requests, 0));
+        tenant = request.tenant;
+        ++requests;
+      });
+      blame.move(room_of(sm), to, tenant, requests);
     }
     blamed_[word] = held_up;
   }
 }
 
 void SharedTlb::settle(Cycle now) {
-  if (!blame.on() || now == 0) return;
+  if (!blame.on()) return;
+  begin_waits(now);
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (u32 sm = 0; sm < wiring_.requests.lanes(); ++sm) {
       wiring_.requests.visit_arrived(
           sm, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
     }
     for (const MissPort& port : ports_) {
-      for (u32 i = 0; i < port.waiting.size() && port.waiting[i].at <= now; ++i) {
+      for (u32 i = 0; i < port.waiting.size() && port.waiting[i].at < now; ++i) {
         waits(port.waiting[i].request.tenant, port.waiting[i].at);
       }
     }
@@ -130,14 +146,17 @@ void SharedTlb::look_up(Cycle now) {
     if (sm == Funnel<TranslationRequest>::kNoLane) return;
     if (!look_up_one(wiring_.requests.front(sm), now)) {
       held_up_[sm / 64] |= u64{1} << sm % 64;
+      hold_ups_changed_ = true;
       held_key_[sm] = wiring_.requests.front(sm).key;
       continue;
     }
+    hold_ups_changed_ |= held_up_[sm / 64] >> sm % 64 & 1;
     held_up_[sm / 64] &= ~(u64{1} << sm % 64);
     if (blame.on()) {
       const TenantId tenant = wiring_.requests.front(sm).tenant;
       blame.leave(room_of(sm), tenant, wiring_.requests.arrival(sm), now);
-      port_holders_.take(tenant);
+      port_holders_.take(tenant, now);
+      ports_used_ = true;
     }
     wiring_.requests.pop(sm, now);
     pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
@@ -150,7 +169,9 @@ void SharedTlb::let_go(u64 key) {
   for (u32 word = 0; word < held_up_.size(); ++word) {
     for (u64 left = held_up_[word]; left != 0; left &= left - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(left));
-      if (held_key_[word * 64 + bit] == key) held_up_[word] &= ~(u64{1} << bit);
+      if (held_key_[word * 64 + bit] != key) continue;
+      held_up_[word] &= ~(u64{1} << bit);
+      hold_ups_changed_ = true;
     }
   }
 }
@@ -171,10 +192,7 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
       case Join::kFirst:
         let_go(request.key);
         port_of(request.tenant).waiting.push({request, now + config_.hit_cycles});
-        if (blame.on()) {
-          miss_holders_.take(request.tenant);
-          blame.arrive_at(kMmu + port_of(request.tenant).mmu, request.tenant, now + config_.hit_cycles);
-        }
+        if (blame.on()) miss_holders_.take(request.tenant, now);
         ++stats.misses[request.tenant];
         break;
     }
@@ -208,8 +226,8 @@ void SharedTlb::send_misses(Cycle now) {
     const Miss miss = port.waiting.pop();
     port.requests->push(port.lane, now, miss.request);
     if (!blame.on()) continue;
-    blame.leave(kMmu + port.mmu, miss.request.tenant, miss.at, now);
-    walk_holders_[port.mmu].add(miss.request.tenant);
+    blame.leave(port.blamed, miss.request.tenant, miss.at, now);
+    walk_holders_[port.mmu].add(miss.request.tenant, now);
   }
 }
 

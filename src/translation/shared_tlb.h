@@ -91,6 +91,7 @@ class SharedTlb final : public Unit {
     u32 lane = 0;
     u32 mmu = 0;
     Ring<Miss> waiting;
+    Blame::Queue blamed;
     bool refused = false;
   };
   enum Room : u32 { kPorts, kMisses, kMmu };  // from kMmu on: one for each MMU
@@ -105,8 +106,8 @@ class SharedTlb final : public Unit {
   void reply(SmId sm, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void note_arrivals(Cycle now);
-  void note_hold_ups(Cycle now);
+  void begin_waits(Cycle now);
+  void note_waits(bool arrivals, Cycle now);
   Blame::Room room_of(u32 sm) const { return blamed_[sm / 64] >> sm % 64 & 1 ? kMisses : kPorts; }
   Cycle next_wakeup(Cycle now) const;
 
@@ -128,6 +129,7 @@ class SharedTlb final : public Unit {
   Holders port_holders_, miss_holders_;
   std::vector<Holders> walk_holders_;
   std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
+  bool blamed_full_ = false, hold_ups_changed_ = false, ports_used_ = false;
 };
 
 }  // namespace terrace

@@ -29,23 +29,23 @@ void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, co
   }
   for (u32 i = 0; i < groups; ++i) waits_for(in_queue(i), kWalkers, serving_[i]);
   for (u32 i = 0; i < memory_lanes; ++i) waits_for(unsent(i), kReads, sent_[i]);
-  divide(scheduler);
+  divide(scheduler, 0);
 }
 
-void WalkBlame::divide(const WalkScheduler& scheduler) {
+void WalkBlame::divide(const WalkScheduler& scheduler, Cycle now) {
   if (!on()) return;
   std::vector<u32> walkers(groups(), 0);
   for (u32 i = 0; i < group_of_walker_.size(); ++i) {
     const std::optional<TenantId> owner = scheduler.owner(i);
     ++walkers[group_of_walker_[i] = owner ? group_of(*owner) : 0];
   }
-  for (u32 i = 0; i < groups(); ++i) serving_[i].reset(walkers[i]);
+  for (u32 i = 0; i < groups(); ++i) serving_[i].reset(walkers[i], now);
   for (u32 i = 0; i < busy_.size(); ++i)
-    if (busy_[i]) serving_[group_of_walker_[i]].take(serves_[i]);
+    if (busy_[i]) serving_[group_of_walker_[i]].take(serves_[i], now);
 }
 
 void WalkBlame::wait_for_place(u32 lane, TenantId first, bool full) {
-  const Holders& holding = queued_[group_of(first)];
+  Holders& holding = queued_[group_of(first)];
   waits_for(looked_up(lane), kPlaces, holding);
   if (full)
     waits_for(in_front(lane), kPlaces, holding);
@@ -53,9 +53,9 @@ void WalkBlame::wait_for_place(u32 lane, TenantId first, bool full) {
     wait_for_intake(lane);
 }
 
-void WalkBlame::queued(const Walk& walk) {
+void WalkBlame::queued(const Walk& walk, Cycle now) {
   if (!on()) return;
-  queued_[group_of(walk.tenant)].add(walk.tenant);
+  queued_[group_of(walk.tenant)].add(walk.tenant, now);
   ++queued_walks_[index(walk.tenant)];
   queued_since_[index(walk.tenant)] += walk.arrived;
   arrive(in_queue(group_of(walk.tenant)), walk.tenant);
@@ -63,10 +63,10 @@ void WalkBlame::queued(const Walk& walk) {
 
 void WalkBlame::left_queue(const Walk& walk, Cycle now) {
   if (!on()) return;
-  queued_[group_of(walk.tenant)].remove(walk.tenant);
+  queued_[group_of(walk.tenant)].remove(walk.tenant, now);
   --queued_walks_[index(walk.tenant)];
   queued_since_[index(walk.tenant)] -= walk.arrived;
-  leave(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived, now);
+  depart(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived, now);
 }
 
 void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const {
@@ -80,23 +80,23 @@ void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const
   SIM_CHECK(all == waiting, "{} walks are said to be queued, and {} are", all, waiting);
 }
 
-void WalkBlame::started(u32 walker, const Walk& walk) {
+void WalkBlame::started(u32 walker, const Walk& walk, Cycle now) {
   if (!on()) return;
   serves_[walker] = walk.tenant;
   busy_[walker] = true;
-  serving_[group_of_walker_[walker]].take(walk.tenant);
+  serving_[group_of_walker_[walker]].take(walk.tenant, now);
 }
 
-void WalkBlame::ended(u32 walker, const Walk& walk) {
+void WalkBlame::ended(u32 walker, const Walk& walk, Cycle now) {
   if (!on()) return;
   busy_[walker] = false;
-  serving_[group_of_walker_[walker]].give_back(walk.tenant);
+  serving_[group_of_walker_[walker]].give_back(walk.tenant, now);
 }
 
 void WalkBlame::read_sent(u32 lane, TenantId tenant, Cycle since, Cycle now) {
   if (!on()) return;
   leave(unsent(lane), tenant, since, now);
-  sent_[lane].only(tenant);
+  sent_[lane].only(tenant, now);
 }
 
 }  // namespace terrace

@@ -15,7 +15,7 @@ class WalkBlame : public Blame {
  public:
   void enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, const WalkScheduler& scheduler);
   /// Owners of walkers have changed, between cycles.
-  void divide(const WalkScheduler& scheduler);
+  void divide(const WalkScheduler& scheduler, Cycle now);
 
   // Rooms: by lane, what has arrived in front of the MMU and what has been looked up; by group, walks in queues; by lane
   // of the memory, reads that have not left.
@@ -23,18 +23,19 @@ class WalkBlame : public Blame {
   Room looked_up(u32 lane) const { return lanes_ + lane; }
   Room unsent(u32 lane) const { return 2 * lanes_ + groups() + lane; }
 
-  void begin_intake(u32 rate) { intake_.reset(rate); }
-  void taken_in(TenantId tenant) { intake_.take(tenant); }
+  /// In this tick so many requests can be taken in.
+  void begin_intake(u32 rate, Cycle now) { intake_.reset(rate, now); }
+  void taken_in(TenantId tenant, Cycle now) { intake_.take(tenant, now); }
   void wait_for_intake(u32 lane) { waits_for(in_front(lane), kIntake, intake_); }
   /// The first that was looked up finds no place; `full`: nor do more of the lane get as far as that.
   void wait_for_place(u32 lane, TenantId first, bool full);
 
-  void queued(const Walk& walk);
+  void queued(const Walk& walk, Cycle now);
   void left_queue(const Walk& walk, Cycle now);
   /// Schedulers do not show what waits in them: this tells of as many walks and as many cycles for each tenant.
   void visit_queued(Cycle now, u32 waiting, const Waiting& waits) const;
-  void started(u32 walker, const Walk& walk);
-  void ended(u32 walker, const Walk& walk);
+  void started(u32 walker, const Walk& walk, Cycle now);
+  void ended(u32 walker, const Walk& walk, Cycle now);
   void read_sent(u32 lane, TenantId tenant, Cycle since, Cycle now);
 
  private:

@@ -56,7 +56,7 @@ std::string outcome(const Case& c, Scheduler::Options engine, u64* ticks = nullp
   add_traffic(bench, *mix, 250, 128, 2, 7);
   while (disturbance.settle_every != 0 &&
          bench.scheduler.run(bench.scheduler.now() + disturbance.settle_every) == Scheduler::End::kLimit)
-    bench.channel.settle(bench.scheduler.now() - 1);
+    bench.channel.settle(bench.scheduler.now());
   while (disturbance.ask_anew && bench.scheduler.run(bench.scheduler.now() + 1) == Scheduler::End::kLimit)
     bench.channel.on_epoch(bench.scheduler.now());
   EXPECT_EQ(bench.run(), Scheduler::End::kIdle) << bench.scheduler.explain();

@@ -126,7 +126,7 @@ class DramBench {
   /// Until nothing is left to do, or the limit.
   Scheduler::End run(Cycle until = 1'000'000'000) {
     const auto end = scheduler.run(until);
-    channel.settle(scheduler.now() - 1);
+    channel.settle(scheduler.now());
     return end;
   }
 

@@ -168,7 +168,7 @@ TEST(DramRefresh, AnIdleChannelSleepsAndItsRefreshesAreCountedAfterwards) {
   EXPECT_LT(bench.scheduler.ticks(), 100u);
   const u64 trefi = bench.full.timing.trefi;
   EXPECT_EQ(bench.channel.stats.refreshes.value, 0u);
-  bench.channel.settle(10 * trefi + 500);
+  bench.channel.settle(10 * trefi + 501);
   EXPECT_EQ(bench.channel.stats.refreshes.value, 10u);
 }
 
@@ -180,7 +180,7 @@ TEST(DramRefresh, ChannelsAndRanksTakeTurns) {
     config.ranks = 2;
     config.refresh = true;
     DramBench bench(config, {.index = index});
-    bench.channel.settle(2 * bench.full.timing.trefi);
+    bench.channel.settle(2 * bench.full.timing.trefi + 1);
     for (const DramCommand& c : bench.commands) {
       if (c.cycle < bench.full.timing.trefi) first.insert(c.cycle);
     }

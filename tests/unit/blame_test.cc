@@ -43,6 +43,7 @@ class BlameOfTwo : public ::testing::Test {
     return all;
   }
 
+  void at(Cycle now) { blame_.advance(now); }
   void settle(Cycle now, const std::vector<std::pair<TenantId, Cycle>>& really = {}) {
     blame_.settle(now, [&](const Blame::Waiting& waits) {
       for (const auto& [tenant, since] : really) waits(tenant, since);
@@ -55,14 +56,14 @@ class BlameOfTwo : public ::testing::Test {
 };
 
 TEST_F(BlameOfTwo, AWaitIsChargedToWhoeverHeldThePortInEachOfItsCycles) {
-  blame_.advance(10);
-  port_.only(kHeavy);
+  at(10);
+  port_.only(kHeavy, 10);
   blame_.arrive(kPort, kLight);
-  blame_.advance(13);
-  port_.only(kLight);
-  blame_.advance(17);
-  port_.reset(1);
-  blame_.advance(20);
+  at(13);
+  port_.only(kLight, 13);
+  at(17);
+  port_.reset(1, 17);
+  at(20);
   blame_.leave(kPort, kLight, 10, 20);
   settle(25);
   EXPECT_EQ(matrix("port"), (Matrix{{4, 3, 3}, {0, 0, 0}}));
@@ -70,76 +71,130 @@ TEST_F(BlameOfTwo, AWaitIsChargedToWhoeverHeldThePortInEachOfItsCycles) {
   tree_.check_identities();
 }
 
+TEST_F(BlameOfTwo, WhatHoldersDidBeforeSomebodyWaitedIsNotCharged) {
+  port_.only(kHeavy, 0);
+  at(8);
+  blame_.arrive(kPort, kLight);
+  at(9);
+  blame_.leave(kPort, kLight, 8, 9);
+  port_.only(kLight, 30);
+  at(40);
+  blame_.arrive(kPort, kHeavy);
+  settle(45, {{kHeavy, 40}});
+  EXPECT_EQ(matrix("port"), (Matrix{{0, 1, 0}, {5, 0, 0}}));
+  tree_.check_identities(true);
+}
+
 TEST_F(BlameOfTwo, SeveralThatWaitAreChargedEach) {
-  port_.only(kHeavy);
+  port_.only(kHeavy, 0);
   blame_.arrive(kPort, kLight);
   blame_.arrive(kPort, kLight);
   blame_.arrive(kPort, kHeavy);
-  blame_.advance(5);
+  at(5);
   blame_.leave(kPort, kLight, 0, 5);
-  blame_.advance(7);
+  at(7);
   blame_.leave(kPort, kLight, 0, 7);
   blame_.leave(kPort, kHeavy, 0, 7);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 12, 0}, {0, 7, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{12, 7}));
 }
 
+TEST_F(BlameOfTwo, WhoGoesInTheCycleInWhichItComesHasNotWaited) {
+  at(5);
+  blame_.leave(kPort, kLight, 5, 5);
+  settle(9);
+  EXPECT_EQ(waited(), (std::vector<u64>{0, 0}));
+  tree_.check_identities();
+}
+
 TEST_F(BlameOfTwo, PartsTakeTurnsSoThatWholeCyclesFollowTheShares) {
-  places_.take(kLight);
-  places_.take(kHeavy);
-  places_.take(kHeavy);  // parts: 0 light, 1 and 2 heavy, 3 nobody
-  blame_.advance(1);
+  places_.take(kLight, 0);
+  places_.take(kHeavy, 0);
+  places_.take(kHeavy, 0);  // parts: 0 light, 1 and 2 heavy, 3 nobody
+  at(1);
   blame_.arrive(kPlace, kLight);
-  blame_.advance(9);  // two rounds
+  settle(9, {{kLight, 1}});  // two rounds
   EXPECT_EQ(matrix("place"), (Matrix{{2, 4, 2}, {0, 0, 0}}));
-  blame_.advance(12);  // the turns of 1, 2 and 3
+  settle(12, {{kLight, 1}});  // the turns of 1, 2 and 3
   EXPECT_EQ(matrix("place"), (Matrix{{2, 6, 3}, {0, 0, 0}}));
-  blame_.advance(14);  // the turns of 0 and 1
+  settle(14, {{kLight, 1}});  // the turns of 0 and 1
   EXPECT_EQ(matrix("place"), (Matrix{{3, 7, 3}, {0, 0, 0}}));
 }
 
 TEST_F(BlameOfTwo, WhatHasNoPartsIsHeldByNobody) {
-  places_.reset(0);
+  places_.reset(0, 0);
   blame_.arrive(kPlace, kHeavy);
-  blame_.advance(6);
+  settle(6, {{kHeavy, 0}});
   EXPECT_EQ(matrix("place"), (Matrix{{0, 0, 0}, {0, 0, 6}}));
 }
 
-TEST_F(BlameOfTwo, ARequestThatWillComeIsChargedFromThenOnWithoutATick) {
-  port_.only(kHeavy);
-  blame_.arrive_at(kPort, kLight, 8);
-  blame_.arrive_at(kPort, kLight, 3);
-  blame_.advance(10);
-  EXPECT_EQ(matrix("port"), (Matrix{{0, 7 + 2, 0}, {0, 0, 0}}));
-  blame_.leave(kPort, kLight, 3, 10);
-  blame_.leave(kPort, kLight, 8, 10);
-  EXPECT_EQ(waited(), (std::vector<u64>{9, 0}));
+struct Ready {
+  TenantId tenant;
+  Cycle at;
+};
+
+TEST_F(BlameOfTwo, RequestsInAQueueWaitFromTheirOwnCycleOnThoughNobodyLooks) {
+  const auto tenant_of = [](const Ready& ready) { return ready.tenant; };
+  Blame::Queue queue{kPlace};
+  const std::vector<Ready> ring{{kLight, 3}, {kHeavy, 8}, {kLight, 10}};
+  places_.take(kHeavy, 0);
+  places_.take(kHeavy, 0);
+  places_.take(kHeavy, 0);  // parts: 0 to 2 heavy, 3 nobody
+  at(10);
+  blame_.begin_waits(queue, ring, tenant_of);
+  EXPECT_EQ(queue.waiting, 2u) << "the third can go in this very cycle";
+  settle(10, {{kLight, 3}, {kHeavy, 8}});
+  EXPECT_EQ(matrix("place"), (Matrix{{0, 5, 2}, {0, 2, 0}}));
+  blame_.leave(queue, kLight, 3, 10);
+  EXPECT_EQ(queue.waiting, 1u);
+  at(11);
+  blame_.leave(queue, kHeavy, 8, 11);
+  blame_.leave(queue, kLight, 11, 11);
+  EXPECT_EQ(queue.waiting, 0u) << "who goes at once has not waited";
+  EXPECT_EQ(waited(), (std::vector<u64>{7, 3}));
 }
 
-TEST_F(BlameOfTwo, OneThatMovesToAnotherRoomKeepsItsTime) {
-  port_.only(kHeavy);
-  places_.reset(2);
-  places_.take(kLight);
-  places_.take(kLight);
+TEST_F(BlameOfTwo, ThoseThatMoveToAnotherRoomKeepTheirTime) {
+  port_.only(kHeavy, 0);
+  places_.reset(2, 0);
+  places_.take(kLight, 0);
+  places_.take(kLight, 0);
   blame_.arrive(kPort, kLight);
-  blame_.advance(4);
-  blame_.move(kPort, kPlace, kLight);
-  blame_.advance(10);
+  blame_.arrive(kPort, kLight);
+  at(4);
+  blame_.move(kPort, kPlace, kLight, 2);
+  at(10);
   blame_.leave(kPlace, kLight, 0, 10);
-  EXPECT_EQ(matrix("port"), (Matrix{{0, 4, 0}, {0, 0, 0}}));
-  EXPECT_EQ(matrix("place"), (Matrix{{6, 0, 0}, {0, 0, 0}}));
-  EXPECT_EQ(waited(), (std::vector<u64>{10, 0}));
+  blame_.leave(kPlace, kLight, 0, 10);
+  EXPECT_EQ(matrix("port"), (Matrix{{0, 8, 0}, {0, 0, 0}}));
+  EXPECT_EQ(matrix("place"), (Matrix{{12, 0, 0}, {0, 0, 0}}));
+  EXPECT_EQ(waited(), (std::vector<u64>{20, 0}));
+}
+
+TEST_F(BlameOfTwo, ARoomThatWaitsForSomethingElseIsChargedForBoth) {
+  Holders other = blame_.holders(1);
+  port_.only(kHeavy, 0);
+  other.only(kLight, 0);
+  blame_.arrive(kPort, kLight);
+  at(4);
+  blame_.waits_for(kPort, kPlace, other);
+  at(9);
+  blame_.waits_for(kPort, kPort, port_);
+  at(11);
+  blame_.leave(kPort, kLight, 0, 11);
+  EXPECT_EQ(matrix("port"), (Matrix{{0, 6, 0}, {0, 0, 0}}));
+  EXPECT_EQ(matrix("place"), (Matrix{{5, 0, 0}, {0, 0, 0}}));
 }
 
 TEST_F(BlameOfTwo, RowsSumUpWhereverARunIsCutOffAndNothingCountsTwice) {
-  port_.only(kHeavy);
+  port_.only(kHeavy, 0);
   blame_.arrive(kPort, kLight);
   for (const Cycle cut : {Cycle{3}, Cycle{5}}) {
     settle(cut, {{kLight, 0}});
     EXPECT_EQ(waited(), (std::vector<u64>{cut, 0}));
     tree_.check_identities(true);
   }
-  blame_.advance(9);
+  at(9);
   blame_.leave(kPort, kLight, 0, 9);
   settle(12);
   EXPECT_EQ(waited(), (std::vector<u64>{9, 0}));
@@ -149,7 +204,7 @@ TEST_F(BlameOfTwo, RowsSumUpWhereverARunIsCutOffAndNothingCountsTwice) {
 TEST_F(BlameOfTwo, AForgottenDepartureIsNoticed) {
   blame_.arrive(kPort, kLight);
   blame_.arrive(kPort, kLight);
-  blame_.advance(4);
+  at(4);
   blame_.leave(kPort, kLight, 0, 4);
   EXPECT_THROW(settle(9), ModelError);
   EXPECT_THROW(tree_.check_identities(), ModelError);
@@ -157,9 +212,9 @@ TEST_F(BlameOfTwo, AForgottenDepartureIsNoticed) {
 
 TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
   blame_.arrive(kPort, kLight);
-  blame_.advance(2);
+  at(2);
   blame_.arrive(kPort, kHeavy);
-  blame_.advance(6);
+  at(6);
   blame_.leave(kPort, kHeavy, 0, 6);  // it was the light one
   settle(9, {{kHeavy, 2}});
   EXPECT_THROW(tree_.check_identities(true), ModelError);
@@ -167,16 +222,16 @@ TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
 
 TEST_F(BlameOfTwo, AWrongTimeIsNoticed) {
   blame_.arrive(kPort, kLight);
-  blame_.advance(6);
+  at(6);
   blame_.leave(kPort, kLight, 1, 6);
   settle(9);
   EXPECT_THROW(tree_.check_identities(true), ModelError);
 }
 
 TEST_F(BlameOfTwo, CellsHaveNamesThatSayWhoWaitsForWhom) {
-  port_.only(kHeavy);
+  port_.only(kHeavy, 0);
   blame_.arrive(kPort, kLight);
-  blame_.advance(5);
+  settle(5, {{kLight, 0}});
   const std::string csv = tree_.csv();
   EXPECT_NE(csv.find("\ngpu.mmu.blame.port{tenant=0 holder=1},5,cycles\n"), std::string::npos) << csv;
   EXPECT_NE(csv.find("\ngpu.mmu.blame.port{tenant=1 holder=nobody},0,cycles\n"), std::string::npos) << csv;
@@ -189,7 +244,7 @@ TEST_F(BlameOfTwo, CellsHaveNamesThatSayWhoWaitsForWhom) {
 }
 
 TEST_F(BlameOfTwo, WarmUpIsLeftOut) {
-  port_.only(kHeavy);
+  port_.only(kHeavy, 0);
   blame_.arrive(kPort, kLight);
   settle(4, {{kLight, 0}});
   tree_.mark_start();
@@ -198,28 +253,48 @@ TEST_F(BlameOfTwo, WarmUpIsLeftOut) {
   EXPECT_EQ(waited(), (std::vector<u64>{6, 0}));
 }
 
-TEST(Holders, TurnsOfAStretchAreTheSumOfTheTurnsOfItsPieces) {
-  Holders holders(3, 7);
-  holders.take(TenantId{0});
-  for (int i = 0; i < 3; ++i) holders.take(TenantId{2});
-  for (Cycle from = 0; from < 9; ++from) {
-    for (Cycle to = from; to < from + 23; ++to) {
-      std::vector<u64> whole(4), pieces(4);
-      holders.turns(from, to, whole);
-      for (Cycle at = from; at < to; ++at) holders.turns(at, at + 1, pieces);
-      EXPECT_EQ(whole, pieces) << from << " to " << to;
+/// In each cycle the part whose turn it is, one after the other.
+std::vector<u64> turns_one_by_one(const std::vector<u32>& holder_of_part, Cycle from, Cycle to) {
+  std::vector<u64> cycles(4);
+  for (Cycle cycle = from; cycle < to; ++cycle) ++cycles[holder_of_part[cycle % holder_of_part.size()]];
+  return cycles;
+}
+
+TEST(Holders, TurnsOfAStretchAreThoseOfItsCycles) {
+  // Seven parts, then eight: the latter is a power of two. The last cycles do not fit into 32 bits.
+  for (const std::vector<u32>& parts :
+       {std::vector<u32>{0, 2, 2, 2, 3, 3, 3}, std::vector<u32>{0, 2, 2, 2, 3, 3, 3, 3}}) {
+    for (const Cycle start : {Cycle{0}, (Cycle{1} << 32) - 4}) {
+      for (Cycle from = start; from < start + 9; ++from) {
+        for (Cycle to = from; to < from + 23; ++to) {
+          Holders holders(3, static_cast<u32>(parts.size()));
+          for (const u32 holder : parts)
+            if (holder < 3) holders.take(TenantId(holder), 0);
+          holders.watch(1, from);
+          holders.count(to);
+          EXPECT_EQ(std::vector<u64>(holders.cycles(), holders.cycles() + 4), turns_one_by_one(parts, from, to))
+              << from << " to " << to;
+        }
+      }
     }
   }
 }
 
 TEST(BlameOff, NothingIsCounted) {
   Blame blame;
+  StatTree tree(2);
+  tree.add("gpu.mmu.blame", blame);
   blame.arrive(0, kLight);
-  blame.arrive_at(0, kLight, 3);
   blame.advance(9);
   blame.leave(0, kLight, 0, 9);
   blame.settle(9, [](const Blame::Waiting& waits) { waits(kLight, 0); });
-  EXPECT_FALSE(blame.on());
+  std::vector<ResultLeaf> leaves;
+  flatten_result(tree.json(), "", leaves);
+  ASSERT_FALSE(leaves.empty());
+  for (const ResultLeaf& leaf : leaves) {
+    const u64* count = std::get_if<u64>(&leaf.value.value);
+    EXPECT_TRUE(count == nullptr || *count == 0) << leaf.name;
+  }
 }
 
 }  // namespace
