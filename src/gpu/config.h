@@ -62,6 +62,8 @@ struct TenancyConfig {
   bool flush_on_relaunch = false;
   bool flush_on_switch = true;
   bool blame = true;
+  /// Whether a tenant's SMs are given by their number (run.sms).
+  bool divides_by_number() const { return sharing == Sharing::kSpatial && share == Share::kFixed; }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
       "whether each tenant has SMs of its own, or all have every SM in turn, their resident blocks put aside "
