@@ -220,6 +220,7 @@ class Gpu {
     std::optional<TenantId> tenant;
     Cycle ends = 0;
     Cycle since = 0;      // what follows is counted from here
+    Cycle begins = 0;     // when it goes on after the switch to it
     bool ending = false;  // its accesses drain
   } turn_;
   TurnStats turn_stats_;

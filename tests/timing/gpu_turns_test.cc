@@ -1,5 +1,5 @@
-// Tenants that share the GPU in time: turns, drains, switches, and that nothing
-// is lost on the way. SPDX-License-Identifier: MIT
+// Tenants that share the GPU in time: turns, drains, switches, and that nothing is lost on the way.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "timing/tenant_runs.h"
@@ -25,20 +25,42 @@ u64 turn_cycles(const RunResult& result, u32 tenant) {
   return std::get<u64>(turns_of(result).find("turn_cycles")->find("tenants")->items()[tenant].value);
 }
 
+/// Of turns, drains and switches together.
+u64 counted_cycles(const RunResult& result, u32 tenants) {
+  u64 sum = counter(result, "drain_cycles") + counter(result, "switch_cycles");
+  for (u32 i = 0; i < tenants; ++i) sum += turn_cycles(result, i);
+  return sum;
+}
+
 TEST(Turns, EveryCycleIsSomebodysTurnADrainOrASwitch) {
   RunRequest request = request_of("gups mm gups", {"tenancy.quantum=1500", "tenancy.switch_cycles=200"});
   request.check = true;
   const RunResult result = simulate(request);
   EXPECT_TRUE(result.checks_passed);
-  u64 turns = 0;
-  for (u32 i = 0; i < 3; ++i) {
-    EXPECT_GT(turn_cycles(result, i), 0u);
-    turns += turn_cycles(result, i);
-  }
+  for (u32 i = 0; i < 3; ++i) EXPECT_GT(turn_cycles(result, i), 0u);
   EXPECT_GT(counter(result, "switches"), 6u);
   EXPECT_GT(counter(result, "drain_cycles"), 0u) << "accesses were under way when turns ended";
   EXPECT_EQ(counter(result, "switch_cycles"), 200 * counter(result, "switches"));
-  EXPECT_EQ(turns + counter(result, "drain_cycles") + counter(result, "switch_cycles"), cycles_of(result));
+  EXPECT_EQ(counted_cycles(result, 3), cycles_of(result));
+}
+
+TEST(Turns, ASwitchThatTheEndCutsShortCountsAsFarAsItWent) {
+  const RunResult result = simulate(
+      request_of("mm gups", {"tenancy.quantum=1500", "tenancy.switch_cycles=100000", "run.until=cycles:50000"}));
+  EXPECT_EQ(cycles_of(result), 50'000u);
+  EXPECT_EQ(counter(result, "switches"), 1u);
+  EXPECT_EQ(turn_cycles(result, 1), 0u) << "it ended during the switch to it";
+  EXPECT_EQ(counted_cycles(result, 2), 50'000u);
+}
+
+TEST(Turns, ATenantThatLeavesDuringTheSwitchToItHadNoTurn) {
+  const RunResult result =
+      simulate(request_of("mm gups:leave=20000", {"tenancy.quantum=1500", "tenancy.switch_cycles=100000"}));
+  EXPECT_EQ(counter(result, "switches"), 2u) << "to it, and back when it left";
+  EXPECT_EQ(turn_cycles(result, 1), 0u);
+  EXPECT_LT(counter(result, "switch_cycles"), 120'000u) << "the first switch ended in cycle 20000";
+  EXPECT_GT(counter(result, "switch_cycles"), 100'000u);
+  EXPECT_EQ(counted_cycles(result, 2), cycles_of(result));
 }
 
 TEST(Turns, ATurnThatIsLongEnoughMakesTwoTenantsRunOneAfterTheOther) {
