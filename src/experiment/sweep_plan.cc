@@ -185,7 +185,8 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
   if (!counts.empty() && counts.size() != tenants)
     input_error("sms: {} has {} of them for the {} tenants of {}; write [[N, N]]", shares.label, counts.size(), tenants,
                 choice.mix.label);
-  if (total > config.sm.count || tenants > config.sm.count)
+  const bool each_its_own = config.tenancy.sharing == TenancyConfig::Sharing::kSpatial;
+  if (each_its_own && std::max(total, u64{tenants}) > config.sm.count)
     input_error("sms: {} is more than the {} SMs of {}", std::max(total, u64{tenants}), config.sm.count, choice.gpu);
 
   if (!counts.empty() && !config.tenancy.divides_by_number())

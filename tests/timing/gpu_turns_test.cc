@@ -102,6 +102,15 @@ TEST(Turns, AnSmThatForgetsTranslationsAsksForMore) {
   EXPECT_GT(asked("true"), asked("false"));
 }
 
+TEST(Turns, MoreTenantsThanSmsCanTakeThem) {
+  const std::vector<std::string> sets{"sm.count=2", "tenancy.quantum=5000", "tenancy.switch_cycles=10"};
+  RunRequest request = request_of("mm mm mm", sets);
+  request.check = true;
+  const RunResult result = simulate(request);
+  EXPECT_TRUE(result.checks_passed);
+  for (u32 i = 0; i < 3; ++i) EXPECT_EQ(number(tenant_of(result, i), "sms"), 2u);
+}
+
 TEST(Turns, TenantsComeAndGoBetweenTurns) {
   RunRequest request = request_of("gups mm:arrive=3000 gups:arrive=1000,leave=9000",
                                   {"tenancy.quantum=1200", "tenancy.switch_cycles=100"});

@@ -113,6 +113,13 @@ TEST_F(SweepPlan, AloneNobodySharesInTimeOrWithThosePresent) {
   EXPECT_EQ(alone_sms("sharing = \"time\"\n"), "") << "each has all in its turn";
 }
 
+TEST_F(SweepPlan, MoreTenantsThanSmsShareInTimeOnly) {
+  const std::string grid =
+      "[[grid]]\ngpu = \"dws_30sm\"\nmix = [[\"gups\", \"mm\", \"mm\"]]\nset.sm.count = 2\nset.tenancy.sharing = ";
+  EXPECT_THAT(refusal(grid + "\"spatial\"\n"), HasSubstr("sms: 3 is more than the 2 SMs of dws_30sm"));
+  EXPECT_EQ(plan(grid + "\"time\"\n").points.front().alone.size(), 3u);
+}
+
 TEST_F(SweepPlan, TakesTheReferenceDesignOfTheMachineAndSaysWhenThereIsNone) {
   scratch_.write("mine.toml", "name = \"mine\"\ntenancy.reference_design = \"slow\"\n");
   const std::string text = "[[grid]]\ngpu = \"mine\"\nmix = [[\"gups\", \"mm\"]]\nsize = \"mini\"\n";
