@@ -138,6 +138,9 @@ struct GpuConfig {
               "divides the SMs evenly; leave out run.sms");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
+    v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",
+              "must be more than tenancy.launch_gap and tenancy.switch_cycles together ({})",
+              tenancy.launch_gap + tenancy.switch_cycles);
   }
 };
 

@@ -176,6 +176,12 @@ std::vector<BadInput> in_run() {
       {"RunSmsOfThosePresent",
        run({"--tenant", "mm", "--tenant", "mm", "--sms", "10,20", "--set", "tenancy.share=present"}),
        "--set: tenancy.share = \"present\" divides the SMs evenly; leave out run.sms"},
+      {"RunGapsThatLookLikeLivelocks", run({"--tenant", "mm", "--set", "run.livelock_cycles=1000"}),
+       "--set: run.livelock_cycles = 1000 must be more than tenancy.launch_gap (1000)"},
+      {"RunSwitchesThatLookLikeLivelocks",
+       run({"--tenant", "mm", "--set", "tenancy.sharing=time", "--set", "run.livelock_cycles=71000"}),
+       "--set: run.livelock_cycles = 71000 must be more than tenancy.launch_gap and tenancy.switch_cycles together "
+       "(71000)"},
       {"RunDesignsThatCollide", run({"--tenant", "mm", "--design", "s_tlb_ptw", "--design", "dws"}),
        "configs/designs/dws.toml:4: mmu.walk_scheduler.use = \"dws\" collides with configs/designs/s_tlb_ptw.toml:8, "
        "which sets it to \"shared\"; leave out one of the two designs"},
