@@ -46,9 +46,9 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   return shares;
 }
 
-ProgramInstance program_of(const std::string& text, const RunConfig& run) {
-  if (text.ends_with(".toml")) return load_user_program(text);
-  WorkloadRequest request = parse_workload(text, parse_input_size(run.size), "run.tenants");
+ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
+  if (spec.is_file()) return load_user_program(spec.program);
+  WorkloadRequest request = parse_workload(spec.program, parse_input_size(run.size), "run.tenants");
   request.seed = run.seed;
   return make_workload(request);
 }
@@ -61,7 +61,7 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
     const TenantSpec spec = parse_tenant(names[i]);
-    Tenant tenant{names[i], spec, program_of(spec.program, config.run), nullptr, nullptr, shares[i]};
+    Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
     tenant.machine =
         std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),

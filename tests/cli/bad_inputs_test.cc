@@ -171,6 +171,8 @@ std::vector<BadInput> in_run() {
        "its tenant's own already"},
       {"RunLeavesBeforeItArrives", run({"--tenant", "mm:arrive=50,leave=20"}),
        "run.tenants: mm leaves in cycle 20, not after cycle 50, in which it arrives"},
+      {"RunFileWithAParameter", run({"--tenant", "own.toml:arrive=50,n=3"}),
+       "run.tenants: own.toml has no key \"n\"; the file says everything but arrive and leave itself"},
       {"RunArrivesAtNoNumber", run({"--tenant", "mm:arrive=soon"}),
        "run.tenants: mm.arrive must be a whole number, not \"soon\""},
       {"RunSmsOfThosePresent",
