@@ -54,8 +54,7 @@ void Gpu::finish_switch(TenantId next) {
 }
 
 bool Gpu::has_work(u32 tenant) const {
-  const TenantState& state = states_[tenant];
-  return state.present && !state.ended && dispatcher_->running(TenantId(tenant));
+  return !states_[tenant].ended && dispatcher_->running(TenantId(tenant));
 }
 
 /// The first one with work after whose turn it is; that one itself comes last.
