@@ -27,10 +27,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
       dirty_(config.miss_entries + config.write_back_entries),
-      on_link_(wiring_.to_dram.capacity()) {
-  ways_.fill(kAllWays);
-  std::copy(wiring_.ways_of_tenant.begin(), wiring_.ways_of_tenant.end(), ways_.begin());
-}
+      on_link_(wiring_.to_dram.capacity()) {}
 
 void L2Slice::enable_blame(u32 tenants) {
   blame.enable(tenants,
@@ -132,9 +129,10 @@ void L2Slice::accept_fill(Cycle now) {
 }
 
 void L2Slice::allocate(u64 line, const Meta& meta, Cycle now) {
-  const u32 victim = tags_.victim(line, ways_[index(meta.tenant)]);
+  const std::vector<WayMask>& divided = wiring_.ways_of_tenant;
+  const u32 victim = tags_.victim(line, divided.empty() ? kAllWays : divided[index(meta.tenant)]);
   const Meta& old = tags_.meta(victim);
-  SIM_CHECK(wiring_.ways_of_tenant.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
+  SIM_CHECK(divided.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
             "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
             index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {

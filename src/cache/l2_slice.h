@@ -145,7 +145,6 @@ class L2Slice final : public Unit {
   Wiring wiring_;
   PerformAtomic perform_;
   TagArray<Meta> tags_;
-  std::array<WayMask, kMaxTenants> ways_;  // by tenant
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released

@@ -37,10 +37,9 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
   if (!design.empty()) layers.designs.push_back(find_config(kDesigns, design));
   const GpuConfig base = ConfigLoader<RootConfig>(layers).config();
   std::vector<double> ipc;
-  for (const Tree& tenant : result.json.find("tenants")->items()) {
-    const u32 number = static_cast<u32>(ipc.size());
+  for (u32 tenant = 0; tenant < result.json.find("tenants")->items().size(); ++tenant) {
     RunRequest request;
-    request.config = alone_config(base, shared, number, std::get<u64>(tenant.find("sms")->value));
+    request.config = alone_config(base, shared, tenant);
     Progress progress(fmt::format("alone: {}", request.config.run.tenants), Progress::style_of_stderr(line.run.quiet));
     request.progress = show(progress);
     const RunResult alone = simulate(request);

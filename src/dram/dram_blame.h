@@ -1,8 +1,8 @@
-// Which tenant's reads wait for which tenant in a memory channel: for a place in the queue, for their bank, for the bus,
-// and on their way back. A bank is held by the tenant for which it last got a command, until it allows the next one, and
-// by nobody while it is refreshed. From then on a read waits for the bus and for what banks share: held by the tenant
-// whose line was last read or written. While a bank opens the row of a read, that read is served, and does not wait.
-// Writes are posted: they hold, and nobody waits for them.
+// Which tenant's reads wait for which tenant in a memory channel: for a place in the queue, for their bank, for the
+// bus, and on their way back. A bank is held by the tenant for which it last got a command, until it allows the next
+// one, and by nobody while it is refreshed. From then on a read waits for the bus and for what banks share: held by the
+// tenant whose line was last read or written. While a bank opens the row of a read, that read is served, and does not
+// wait. Writes are posted: they hold, and nobody waits for them.
 //
 // Banks keep books of their own, which are brought up to date when something happens to the bank, or when the bus goes
 // to another tenant: a channel has many banks and most commands concern one.

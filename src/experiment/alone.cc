@@ -4,6 +4,7 @@
 #include "engine/check.h"
 #include "experiment/job_identity.h"
 #include "experiment/metrics.h"
+#include "experiment/sm_shares.h"
 #include "experiment/tenant_spec.h"
 #include "text/table.h"
 
@@ -24,13 +25,18 @@ std::string reference_design(const GpuConfig& shared, const std::function<void(c
   }
 }
 
-GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenant, u64 sms) {
+GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenant) {
   GpuConfig alone = base;
   alone.run.size = shared.run.size;
   alone.run.seed = shared.run.seed;
   alone.run.until = shared.run.until;
-  alone.run.tenants = parse_tenant(split_words(shared.run.tenants)[tenant]).program;
+  const std::vector<std::string> tenants = split_words(shared.run.tenants);
+  alone.run.tenants = parse_tenant(tenants[tenant]).program;
+  const u64 sms = sms_of_tenants(shared, static_cast<u32>(tenants.size()))[tenant];
   alone.run.sms = {shared.tenancy.reference_sms == 0 ? sms : shared.tenancy.reference_sms};
+  // There is nobody to share with, and those who share in other ways than by run.sms may not say how many SMs.
+  alone.tenancy.sharing = TenancyConfig::Sharing::kSpatial;
+  alone.tenancy.share = TenancyConfig::Share::kFixed;
   return alone;
 }
 

@@ -18,8 +18,8 @@ namespace terrace {
 std::string reference_design(const GpuConfig& shared, const std::function<void(const std::string&)>& find,
                              std::string& note);
 
-/// One tenant of a shared run alone. `base`: the machine under the reference design; `sms`: what it had beside others.
-GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenant, u64 sms);
+/// One tenant of a shared run alone. `base`: the machine under the reference design.
+GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenant);
 
 /// Adds what follows from the tenants' rates alone to the result of a shared run: slowdowns and relative metrics, with
 /// the reference beside them.

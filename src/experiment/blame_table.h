@@ -30,8 +30,8 @@ class BlameSummary {
   bool empty() const { return by_cause_.empty(); }
   /// {"total": [[...]], "causes": {"mmu.walkers": [[...]], ...}}
   Tree json() const;
-  /// For each tenant and part of the machine, then for everything: how long its requests waited, and which share of that
-  /// for whom.
+  /// For each tenant and part of the machine, then for everything: how long its requests waited, and which share of
+  /// that for whom.
   TextTable table(const std::vector<std::string>& tenants) const;
   /// The same with shares as shades.
   std::string html(const std::vector<std::string>& tenants) const;

@@ -66,8 +66,8 @@ const ProgramFacts& ProgramCatalogue::of(const std::string& text, const std::str
   const std::string key = fmt::format("{} {} {}", text, size, seed);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  const std::string program = parse_tenant(text, "tenant").program;
-  ProgramFacts facts = program.ends_with(".toml") ? user_program_facts(program) : workload_facts(program, size, seed);
+  const TenantSpec spec = parse_tenant(text, "tenant");
+  ProgramFacts facts = spec.is_file() ? user_program_facts(spec.program) : workload_facts(spec.program, size, seed);
   return known_.emplace(key, std::move(facts)).first->second;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/check.h"
+#include "tenancy/even_share.h"
 
 namespace terrace {
 
@@ -11,9 +12,9 @@ namespace {
 
 class Search {
  public:
-  Search(u64 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score) : score_(score) {
+  Search(u32 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score) : score_(score) {
     SIM_CHECK(tenants >= 2 && sms >= tenants, "{} tenants cannot share {} SMs", tenants, sms);
-    for (u32 i = 0; i < tenants; ++i) found_.best.push_back(sms / tenants + (i < sms % tenants));
+    found_.best = even_counts(sms, tenants);
   }
 
   SplitSearch run() {
@@ -76,7 +77,7 @@ class Search {
 
 }  // namespace
 
-SplitSearch search_split(u64 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score) {
+SplitSearch search_split(u32 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score) {
   return Search(sms, tenants, score).run();
 }
 

@@ -26,6 +26,6 @@ struct SplitSearch {
 };
 
 /// `score` is called for every split that must be tried next, once each; splits of one line can run at the same time.
-SplitSearch search_split(u64 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score);
+SplitSearch search_split(u32 sms, u32 tenants, const std::function<SplitScore(const std::vector<u64>&)>& score);
 
 }  // namespace terrace

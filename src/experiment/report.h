@@ -1,5 +1,5 @@
-// A store for other programs and for people: tables as CSV, everything as JSON, each sweep's claims computed and its plots
-// drawn as its file describes them.
+// A store for other programs and for people: tables as CSV, everything as JSON, each sweep's claims computed and its
+// plots drawn as its file describes them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "engine/check.h"
 #include "experiment/job_identity.h"
 #include "experiment/run_result.h"
+#include "experiment/sm_shares.h"
 #include "experiment/tenant_spec.h"
 #include "frontend/ptx/machine.h"
 #include "frontend/ptx/parser.h"
@@ -17,7 +19,6 @@
 #include "frontend/workload.h"
 #include "gpu/gpu.h"
 #include "gpu/until.h"
-#include "tenancy/even_share.h"
 
 namespace terrace {
 namespace {
@@ -34,35 +35,20 @@ struct Tenant {
 
 /// Contiguous shares, in the order of the tenants; or all SMs for everyone.
 std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
-  std::vector<u64> counts = config.run.sms;
-  if (counts.empty()) {
-    for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(config.sm.count, tenants, i).count);
-  }
-  if (counts.size() != tenants)
-    input_error("run.sms: has {} numbers for {} tenants; give one for each", counts.size(), tenants);
-  u64 total = 0;
-  for (const u64 count : counts) total += count;
-  if (total > config.sm.count || std::find(counts.begin(), counts.end(), 0u) != counts.end()) {
-    input_error("run.sms: {} tenants cannot have {} SMs of {}; give each at least one", tenants, total,
-                config.sm.count);
-  }
-  std::vector<std::vector<u32>> shares(tenants);
-  if (config.tenancy.sharing == TenancyConfig::Sharing::kTime) {
-    for (u32 sm = 0; sm < config.sm.count; ++sm) {
-      for (auto& share : shares) share.push_back(sm);
-    }
-    return shares;
-  }
+  std::vector<std::vector<u32>> shares;
   u32 next = 0;
-  for (u32 i = 0; i < tenants; ++i) {
-    for (u64 n = 0; n < counts[i]; ++n) shares[i].push_back(next++);
+  for (const u64 count : sms_of_tenants(config, tenants)) {
+    if (config.tenancy.sharing == TenancyConfig::Sharing::kTime) next = 0;
+    std::vector<u32>& share = shares.emplace_back(count);
+    std::iota(share.begin(), share.end(), next);
+    next += static_cast<u32>(count);
   }
   return shares;
 }
 
-ProgramInstance program_of(const std::string& text, const RunConfig& run) {
-  if (text.ends_with(".toml")) return load_user_program(text);
-  WorkloadRequest request = parse_workload(text, parse_input_size(run.size), "run.tenants");
+ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
+  if (spec.is_file()) return load_user_program(spec.program);
+  WorkloadRequest request = parse_workload(spec.program, parse_input_size(run.size), "run.tenants");
   request.seed = run.seed;
   return make_workload(request);
 }
@@ -75,7 +61,7 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
     const TenantSpec spec = parse_tenant(names[i]);
-    Tenant tenant{names[i], spec, program_of(spec.program, config.run), nullptr, nullptr, shares[i]};
+    Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
     tenant.machine =
         std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),

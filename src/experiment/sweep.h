@@ -1,5 +1,5 @@
-// The words of a sweep. A job is one simulation, known by a hash of everything its result depends on. A point is where a
-// sweep asks for a job: the same job may be asked for at several points and by several sweeps, and is run once.
+// The words of a sweep. A job is one simulation, known by a hash of everything its result depends on. A point is where
+// a sweep asks for a job: the same job may be asked for at several points and by several sweeps, and is run once.
 // SPDX-License-Identifier: MIT
 #pragma once
 

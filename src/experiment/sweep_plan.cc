@@ -43,17 +43,6 @@ struct Planner::Choice {
   }
 };
 
-namespace {
-
-/// As a run divides them that is not told otherwise.
-std::vector<u64> even_shares(u32 sms, u64 tenants) {
-  std::vector<u64> counts;
-  for (u32 i = 0; i < tenants; ++i) counts.push_back(even_share(sms, static_cast<u32>(tenants), i).count);
-  return counts;
-}
-
-}  // namespace
-
 Plan Planner::plan(const MetricLookup& lookup, Mistakes& mistakes) {
   Plan plan;
   plan_ = &plan;
@@ -190,23 +179,28 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
   if (tenants > kMaxTenants) input_error("{} tenants are more than {}", tenants, kMaxTenants);
   if (!parse_until(choice.until))
     input_error("until: \"{}\" is none of \"completed\", \"cycles:N\" and \"instructions:N\"", choice.until);
-  std::vector<u64> counts = shares.counts;
+  const std::vector<u64>& counts = shares.counts;
   u64 total = 0;
   for (const u64 count : counts) total += count;
   if (!counts.empty() && counts.size() != tenants)
     input_error("sms: {} has {} of them for the {} tenants of {}; write [[N, N]]", shares.label, counts.size(), tenants,
                 choice.mix.label);
-  if (total > config.sm.count || tenants > config.sm.count)
+  const bool each_its_own = config.tenancy.sharing == TenancyConfig::Sharing::kSpatial;
+  if (each_its_own && std::max(total, u64{tenants}) > config.sm.count)
     input_error("sms: {} is more than the {} SMs of {}", std::max(total, u64{tenants}), config.sm.count, choice.gpu);
+
+  if (!counts.empty() && !config.tenancy.divides_by_number())
+    input_error("sms: {} says nothing where tenancy.sharing is \"time\" or tenancy.share \"present\"; leave it out",
+                shares.label);
 
   config.run.size = choice.size;
   config.run.seed = choice.seed;
   config.run.until = choice.until;
   config.run.tenants = fmt::format("{}", fmt::join(choice.mix.tenants, " "));
+  config.run.sms = counts;
   Point point{choice.grid.name, choice.labels(), "", {}, ""};
   point.labels["sms"] = shares.label;
   if (choice.grid.alone.value_or(tenants > 1)) {
-    if (counts.empty()) counts = even_shares(config.sm.count, tenants);
     std::string note;
     const std::string reference =
         reference_design(config, [&](const std::string& design) { configs_.design(design); }, note);
@@ -215,10 +209,9 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
     std::vector<std::string> designs;
     if (!reference.empty()) designs.push_back(reference);
     const GpuConfig& base = base_config(choice.gpu, designs, choice, true);
-    for (u32 i = 0; i < tenants; ++i) point.alone.push_back(add_job(alone_config(base, config, i, counts[i])));
+    for (u32 i = 0; i < tenants; ++i) point.alone.push_back(add_job(alone_config(base, config, i)));
     point.reference = reference_text(reference, config.tenancy.reference_sms);
   }
-  config.run.sms = shares.counts;
   point.job = add_job(std::move(config));
   plan_->points.push_back(point);
   return point;
@@ -226,7 +219,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
 
 std::string Planner::add_job(GpuConfig config) {
   // Even shares are the same run whether they are written out or not.
-  if (config.run.sms == even_shares(config.sm.count, config.run.sms.size())) config.run.sms.clear();
+  if (config.run.sms == even_counts(config.sm.count, static_cast<u32>(config.run.sms.size()))) config.run.sms.clear();
   const Job job = make_job(std::move(config), programs_);
   if (planned_.emplace(job.id, true).second) plan_->jobs.push_back(job);
   return job.id;

@@ -31,6 +31,9 @@ TenantSpec parse_tenant(std::string_view text, std::string_view option) {
       assign(presence, given, name);
       continue;
     }
+    if (spec.is_file())
+      input_error("{}: {} has no key \"{}\"; the file says everything but arrive and leave itself", option, name,
+                  given.path);
     spec.program += before + given.path + "=" + std::get<std::string>(given.value.value);
     before = ',';
   }

@@ -1,5 +1,5 @@
-// A tenant as a user names it: NAME[:key=value,...] or FILE.toml[:key=value,...]. The keys `arrive` and `leave` say when
-// it is on the GPU; all others are parameters of the workload.
+// A tenant as a user names it: NAME[:key=value,...] or FILE.toml[:key=value,...]. The keys `arrive` and `leave` say
+// when it is on the GPU; all others are parameters of the workload. A file has no others: it says everything itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,9 +17,11 @@ struct TenantSpec {
 
   /// The workload's name, or the file.
   std::string name() const { return program.substr(0, program.find(':')); }
+  /// Whether a user's file says what runs.
+  bool is_file() const { return name().ends_with(".toml"); }
 };
 
-/// Leaving before arriving is the user's error; `option` is what messages call the place.
+/// Leaving before arriving and keys that a file does not have are the user's error; `option` is what messages call the place.
 TenantSpec parse_tenant(std::string_view text, std::string_view option = "run.tenants");
 
 }  // namespace terrace

@@ -18,8 +18,8 @@ struct DeviceCode {
   u64 hash() const;
 };
 
-/// Reads FILE.ptx, or compiles FILE.cu, with more flags than the workloads' when some are given. Device code that does not
-/// compile is the user's error, with clang's first one.
+/// Reads FILE.ptx, or compiles FILE.cu, with more flags than the workloads' when some are given. Device code that does
+/// not compile is the user's error, with clang's first one.
 DeviceCode read_device_code(const std::string& path, const std::string& more_flags = {});
 
 /// The folder that holds the workloads' modules: beside the program in a build, under share/terrace when installed.

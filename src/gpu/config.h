@@ -62,6 +62,8 @@ struct TenancyConfig {
   bool flush_on_relaunch = false;
   bool flush_on_switch = true;
   bool blame = true;
+  /// Whether a tenant's SMs are given by their number (run.sms).
+  bool divides_by_number() const { return sharing == Sharing::kSpatial && share == Share::kFixed; }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
       "whether each tenant has SMs of its own, or all have every SM in turn, their resident blocks put aside "
@@ -136,6 +138,9 @@ struct GpuConfig {
               "divides the SMs evenly; leave out run.sms");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
+    v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",
+              "must be more than tenancy.launch_gap and tenancy.switch_cycles together ({})",
+              tenancy.launch_gap + tenancy.switch_cycles);
   }
 };
 

@@ -104,7 +104,9 @@ class Gpu {
   std::string take_log() { return std::exchange(log_.text, {}); }
 
   // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
-  // share), a tenant's of all cores, a page's, all. (flush.cc)
+  // share), a tenant's of all cores, a page's, all. A run itself flushes only tenants (tenancy.flush_on_relaunch): the
+  // others are what hardware offers a driver that moves pages (MASK §5.1), and no driver is modelled; tests play its
+  // part. (flush.cc)
   void flush_core(SmId sm, TenantId tenant);
   void flush_tenant(TenantId tenant);
   void flush_page(TenantId tenant, VirtAddr va);
@@ -220,6 +222,7 @@ class Gpu {
     std::optional<TenantId> tenant;
     Cycle ends = 0;
     Cycle since = 0;      // what follows is counted from here
+    Cycle begins = 0;     // when it goes on after the switch to it
     bool ending = false;  // its accesses drain
   } turn_;
   TurnStats turn_stats_;

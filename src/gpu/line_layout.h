@@ -1,5 +1,5 @@
-// Which L2 slice and memory channel hold a line: channels as the memory's address map says, the slices of a channel by a
-// fold of the line's number. When channels are divided among tenants, the upper bits of an address say whose part of
+// Which L2 slice and memory channel hold a line: channels as the memory's address map says, the slices of a channel by
+// a fold of the line's number. When channels are divided among tenants, the upper bits of an address say whose part of
 // memory it is, and each part is mapped as a memory of its own channels alone: its lines stay spread over all of them.
 // SPDX-License-Identifier: MIT
 #pragma once

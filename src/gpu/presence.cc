@@ -1,6 +1,7 @@
 // Who is on the GPU: tenants that arrive and leave during a run, and what is divided anew among those who are there.
 // All of it happens between cycles. A tenant that leaves is there until the answers to its last accesses are back; then
-// its walkers, and under tenancy.share = present its SMs, go to the others. What it left in caches and TLBs ages out.
+// its walkers, and under tenancy.share = present its SMs, go to the others. What it left in caches and TLBs ages out,
+// but for the L1 and L1 TLB of an SM that changes hands.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 

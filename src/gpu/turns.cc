@@ -30,6 +30,7 @@ void Gpu::handle_turns() {
 void Gpu::begin_switch() {
   settle_turn();
   turn_.ending = true;
+  turn_.begins = now();  // it may have left during the switch to it
   dispatcher_->end_turn();
   for (const auto& sm : sms_) sm->hold_issue();
 }
@@ -49,13 +50,11 @@ void Gpu::finish_switch(TenantId next) {
   }
   dispatcher_->give_turn(next, resume);
   if (other && turn_.tenant) ++turn_stats_.switches;
-  turn_stats_.switch_cycles += resume - now();
-  turn_ = {next, resume + config_.tenancy.quantum, resume, false};
+  turn_ = {next, resume + config_.tenancy.quantum, now(), resume, false};
 }
 
 bool Gpu::has_work(u32 tenant) const {
-  const TenantState& state = states_[tenant];
-  return state.present && !state.ended && dispatcher_->running(TenantId(tenant));
+  return !states_[tenant].ended && dispatcher_->running(TenantId(tenant));
 }
 
 /// The first one with work after whose turn it is; that one itself comes last.
@@ -72,7 +71,9 @@ std::optional<TenantId> Gpu::next_in_turn() const {
 /// Counts the cycles since the last call to whom they belong.
 void Gpu::settle_turn() {
   if (!turn_.tenant || now() <= turn_.since) return;
-  (turn_.ending ? turn_stats_.drain_cycles : turn_stats_.turn_cycles[*turn_.tenant]) += now() - turn_.since;
+  const Cycle switched = std::min(now(), std::max(turn_.since, turn_.begins));
+  turn_stats_.switch_cycles += switched - turn_.since;
+  (turn_.ending ? turn_stats_.drain_cycles : turn_stats_.turn_cycles[*turn_.tenant]) += now() - switched;
   turn_.since = now();
 }
 

@@ -82,7 +82,6 @@ class Sm final : public Unit, private SmContext {
   bool take_fault(TenantId& tenant);
   /// Closes statistics that run over cycles. Between cycles only.
   void settle(Cycle now);
-  void invalidate_l1() { memory_.invalidate_l1(); }
 
   /// No block is here, none has ended that the dispatcher does not know of, and no translation is awaited.
   bool idle() const;

@@ -84,8 +84,8 @@ class StatTree {
   StatSnapshot base_;
 };
 
-/// `name{tenant=1}`, `name`, `name{from=32}`, `name{tenant=1 holder=0}` and so on for each exported cell of a snapshot, in order. Buckets in which
-/// nothing fell are left out.
+/// `name{tenant=1}`, `name`, `name{from=32}`, `name{tenant=1 holder=0}` and so on for each exported cell of a snapshot,
+/// in order. Buckets in which nothing fell are left out.
 struct StatCell {
   std::string name;
   u64 value;

@@ -6,8 +6,8 @@
 
 namespace terrace {
 
-/// PREFIX/bin when it was installed, SOURCE/build/PRESET when it was built; the current folder where the system does not
-/// tell.
+/// PREFIX/bin when it was installed, SOURCE/build/PRESET when it was built; the current folder where the system does
+/// not tell.
 std::filesystem::path program_folder();
 
 }  // namespace terrace

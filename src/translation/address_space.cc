@@ -13,33 +13,27 @@ AddressSpaces::AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed,
 }
 
 void AddressSpaces::cover(TenantId tenant, const GuestMemory& memory) {
-  Space& space = spaces_[index(tenant)];
-  std::vector<u64>& frames = space.frames;
+  std::vector<u64>& frames = spaces_[index(tenant)].frames;
   const u64 first = frames.size();
   frames.resize(memory.allocated_bytes() >> shift_, kNoFrame);
-  for (u64 page = first; page < frames.size(); ++page) {
-    space.permissions.push_back(memory.nearest({GuestMemory::kBase + (page << shift_)})->permission);
-  }
   if (order_ == FrameOrder::kFirstTouch) return;
   for (u64 page = first; page < frames.size(); ++page) touch(tenant, {GuestMemory::kBase + (page << shift_)});
 }
 
 void AddressSpaces::touch(TenantId tenant, VirtAddr va) {
-  Space& space = spaces_[index(tenant)];
-  const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
-  u64& frame = space.frames[page];
-  if (frame != kNoFrame) return;
-  frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
-  tables_.map(space.root, va, {frame}, space.permissions[page]);
+  if (locate(tenant, va) == kUnmapped) place(tenant, va);
 }
 
 PhysAddr AddressSpaces::remap(TenantId tenant, VirtAddr va) {
+  SIM_CHECK(locate(tenant, va) != kUnmapped, "tenant {} has no frame at {:#x} to move", index(tenant), va.raw);
+  return place(tenant, va);
+}
+
+PhysAddr AddressSpaces::place(TenantId tenant, VirtAddr va) {
   Space& space = spaces_[index(tenant)];
-  const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
-  u64& frame = space.frames[page];
-  SIM_CHECK(frame != kNoFrame, "tenant {} has no frame at {:#x} to move", index(tenant), va.raw);
+  u64& frame = space.frames[(va.raw - GuestMemory::kBase) >> shift_];
   frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
-  return tables_.map(space.root, va, {frame}, space.permissions[page]);
+  return tables_.map(space.root, va, {frame});
 }
 
 }  // namespace terrace

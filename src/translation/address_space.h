@@ -49,9 +49,11 @@ class AddressSpaces {
   static constexpr u64 kNoFrame = ~u64{0};
   struct Space {
     PhysAddr root;
-    std::vector<u64> frames;              // by page, from GuestMemory::kBase
-    std::vector<Permission> permissions;  // likewise
+    std::vector<u64> frames;  // by page, from GuestMemory::kBase
   };
+
+  /// Gives the page a new frame; returns where the entry lies that says so.
+  PhysAddr place(TenantId tenant, VirtAddr va);
 
   FrameOrder order_;
   u32 shift_;

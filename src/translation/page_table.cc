@@ -38,20 +38,18 @@ std::vector<u64>& PageTables::node(PhysAddr base) {
   return nodes_[place_.at(base.raw)];
 }
 
-PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame, Permission permission) {
+PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
   PhysAddr at = root;
   for (u32 level = 1; level < shape_.leaf_level(); ++level) {
     const u64 entry = shape_.entry_of(level, va);
     if (!TableEntry{node(at)[entry]}.present()) {
       const PhysAddr next = make_node(level + 1, frames_.part_of(root));
-      // The leaf alone decides what is permitted.
-      node(at)[entry] = next.raw | TableEntry::kPresent | TableEntry::kWritable;
+      node(at)[entry] = next.raw | TableEntry::kPresent;
     }
     at = TableEntry{node(at)[entry]}.target();
   }
   const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
-  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf |
-                    (permission == Permission::kReadWrite ? TableEntry::kWritable : 0);
+  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
   return shape_.address(at, entry);
 }
 

@@ -2,7 +2,7 @@
 // physical addresses. A walk reads them one after the other, as hardware does.
 //
 // Level 1 is the root. Below it every level decides `level_bits` bits of the address, down to 4 KB; a larger page ends
-// the walk at the level whose bits hold its size, with fewer entries in that node (64 KB: level 4 with 32 entries; 2 MB:
+// the walk at the level whose bits hold its size, with fewer entries in that node (64 KB: level 4, 32 entries; 2 MB:
 // level 3). The root decides all bits that are left.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "engine/types.h"
-#include "frontend/guest_memory.h"
 #include "translation/config.h"
 #include "translation/frame_allocator.h"
 
@@ -41,12 +40,12 @@ class TableShape {
   u64 mask_[kTableLevels + 1] = {};
 };
 
-/// One entry: where the next node, or the page, begins; and what it is.
+/// One entry: where the next node, or the page, begins; and which of the two it is. What may be written is no business
+/// of translation: the frontend refuses it when the instruction executes.
 struct TableEntry {
-  static constexpr u64 kPresent = 1, kWritable = 1 << 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
+  static constexpr u64 kPresent = 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
   u64 raw = 0;
   bool present() const { return raw & kPresent; }
-  bool writable() const { return raw & kWritable; }
   bool leaf() const { return raw & kLeaf; }
   PhysAddr target() const { return {raw & ~kFlags}; }
 };
@@ -59,7 +58,7 @@ class PageTables {
   /// A new, empty table; returns its root. All its nodes lie in this part of memory.
   PhysAddr make_root(u32 part = 0);
   /// Says where a page lies, or from now on lies; returns where the entry that says so is.
-  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame, Permission permission);
+  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
 

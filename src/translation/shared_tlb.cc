@@ -16,7 +16,7 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
       held_key_(wiring_.replies.size()),
-      seen_(wiring_.replies.size()) {
+      seen_(kMaxTenants * wiring_.replies.size()) {
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
@@ -204,16 +204,14 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
 }
 
 void SharedTlb::count_wavefront(const TranslationRequest& request) {
-  u64& warps = seen_[index(request.sm)];
-  const u64 bit = u64{1} << request.warp;
-  seen_warps_[index(request.tenant)] += (warps & bit) == 0;
-  warps |= bit;
+  const std::size_t sms = wiring_.replies.size();
+  seen_[index(request.tenant) * sms + index(request.sm)] |= u64{1} << request.warp;
   if (++seen_lookups_ < kEpoch) return;
-  for (u32 i = 0; i < kMaxTenants; ++i) stats.wavefronts[TenantId(i)] += seen_warps_[i];
+  for (std::size_t i = 0; i < seen_.size(); ++i)
+    stats.wavefronts[TenantId(i / sms)] += static_cast<u64>(std::popcount(seen_[i]));
   ++stats.wavefront_epochs;
   tlb_.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
   std::fill(seen_.begin(), seen_.end(), 0);
-  seen_warps_.fill(0);
   seen_lookups_ = 0;
 }
 

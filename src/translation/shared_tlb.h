@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "engine/funnel.h"
@@ -122,9 +121,8 @@ class SharedTlb final : public Unit {
   u32 pointer_ = 0;                        // the SM that is asked first; moves on grants
   std::vector<u64> held_up_, nobody_;      // SMs whose request found no place for a miss, a bit each
   std::vector<u64> held_key_;              // by SM: the page of that request
-  std::vector<u64> seen_;                  // warps of this epoch, a word for each SM
+  std::vector<u64> seen_;                  // warps of this epoch, by tenant and SM: an SM may change hands
   u32 seen_lookups_ = 0;
-  std::array<u64, kMaxTenants> seen_warps_{};  // by tenant
   // Who holds what others wait for: look-ups of this cycle, places for misses, and, by MMU, what is under way there.
   Holders port_holders_, miss_holders_;
   std::vector<Holders> walk_holders_;

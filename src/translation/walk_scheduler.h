@@ -1,6 +1,6 @@
 // The slot `mmu.walk_scheduler`: which walker takes an arriving walk, and which queue does a walker that falls idle
-// serve? A scheduler owns what waits; the MMU owns the walkers. It is called when a walk arrives and when a walker falls
-// idle, never per cycle.
+// serve? A scheduler owns what waits; the MMU owns the walkers. It is called when a walk arrives and when a walker
+// falls idle, never per cycle.
 //
 //   place   once per arriving walk, and again after a refusal whenever a waiting walk has started. It answers with an
 //           idle walker that starts the walk now, kQueued, or kRefused: then the walk waits in front of the MMU, and

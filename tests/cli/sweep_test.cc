@@ -102,6 +102,17 @@ TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
   EXPECT_FALSE(left_over("a.db"));
 }
 
+TEST_F(SweepCommand, RunsTenantsAloneHoweverTheyShare) {
+  std::string text;
+  for (const char* set : {"share = \"present\"", "sharing = \"time\""})
+    text += fmt::format("[[grid]]\n{}mix = [[\"gups\", \"mm\"]]\nset.tenancy.reference_sms = 3\nset.tenancy.{}\n",
+                        kMoments, set);
+  scratch_.write("s.toml", text);
+  const Outcome outcome = sweep("a.db");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("4 ran, 0 were stored before, 0 failed")) << "alone they are the same runs";
+}
+
 TEST_F(SweepCommand, KilledFiftyTimesEndsWithTheSameStore) {
   write_many();
   const auto from = std::chrono::steady_clock::now();

@@ -6,11 +6,9 @@
 
 #include <map>
 
-#include "config/loader.h"
-#include "experiment/run.h"
 #include "frontend/workload.h"
 #include "golden/golden.h"
-#include "support/paths.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
@@ -36,54 +34,20 @@ std::vector<Case> cases() {
   return all;
 }
 
-GpuConfig machine(const std::string& name, const std::vector<std::string>& sets = {}) {
-  Layers layers;
-  const std::string shown = "configs/gpu/" + name + ".toml";
-  layers.gpu.push_back({source_folder() + "/" + shown, shown});
-  for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
-  return ConfigLoader<GpuConfig>(layers).config();
-}
-
-/// Every queue as small as it can be: everything pushes back.
-GpuConfig tiny_queues(const std::string& name) {
-  return machine(name, {"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1", "l2_tlb.miss_entries=2", "mmu.walkers=1",
-                        "mmu.queue_entries=1", "sm.memory_queue=1", "l1.miss_entries=1", "l1.miss_merges=1",
-                        "noc.lane_packets=1", "l2.miss_entries=2", "l2.miss_merges=1", "l2.reply_entries=1",
-                        "l2.write_back_entries=1", "dram.read_entries=2", "dram.write_entries=2", "dram.write_high=2",
-                        "dram.write_low=1", "dram.return_entries=1"});
-}
-
-struct Outcome {
-  std::string digest;
-  bool passed;
-};
-Outcome outcome(const GpuConfig& config, const std::string& workload, Scheduler::Options options = {}) {
-  RunRequest request;
-  request.config = config;
-  request.config.run.tenants = workload;
-  request.config.run.size = "mini";
+RunRequest request_of(const Case& c, const std::vector<std::string>& sets = {}) {
+  RunRequest request = tenant_run(c.workload, sets, {}, c.machine);
   request.check = true;
-  request.options = options;
-  const RunResult result = simulate(request);
-  return {std::get<std::string>(result.json.find("run")->find("digest")->value), result.checks_passed};
+  return request;
 }
 
 class GpuLaws : public testing::TestWithParam<Case> {};
 
 TEST_P(GpuLaws, SleepingAndTheOrderOfTicksChangeNothing) {
-  const GpuConfig config = machine(GetParam().machine);
-  const Outcome straight = outcome(config, GetParam().workload);
-  EXPECT_TRUE(straight.passed);
-  EXPECT_EQ(straight.digest, outcome(config, GetParam().workload, {.sleep = false, .permute_seed = 1}).digest);
-  EXPECT_EQ(straight.digest, outcome(config, GetParam().workload, {.sleep = true, .permute_seed = 2}).digest);
+  EXPECT_TRUE(expect_laws(request_of(GetParam()), 1).checks_passed);
 }
 
 TEST_P(GpuLaws, SleepingAndTheOrderOfTicksChangeNothingWithTinyQueues) {
-  const GpuConfig config = tiny_queues(GetParam().machine);
-  const Outcome straight = outcome(config, GetParam().workload);
-  EXPECT_TRUE(straight.passed);
-  EXPECT_EQ(straight.digest, outcome(config, GetParam().workload, {.sleep = false, .permute_seed = 3}).digest);
-  EXPECT_EQ(straight.digest, outcome(config, GetParam().workload, {.sleep = true, .permute_seed = 4}).digest);
+  EXPECT_TRUE(expect_laws(request_of(GetParam(), tiny_queues()), 3).checks_passed);
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& tested) {
@@ -93,14 +57,13 @@ INSTANTIATE_TEST_SUITE_P(Workloads, GpuLaws, testing::ValuesIn(cases()), name_of
 
 /// Tenants side by side: also counts who waits for whom.
 TEST(GpuLawsOfTenants, SleepingAndTheOrderOfTicksChangeNothing) {
-  GpuConfig cut_off = tiny_queues("dws_30sm");
-  cut_off.run.until = "cycles:30000";
-  for (const GpuConfig& config :
-       {machine("dws_30sm"), machine("dws_30sm", {"mmu.walk_scheduler.use=dws"}), machine("simt_8cu"), cut_off}) {
-    const std::string straight = outcome(config, "gups mm fft").digest;
-    EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = false, .permute_seed = 7}).digest);
-    EXPECT_EQ(straight, outcome(config, "gups mm fft", {.sleep = true, .permute_seed = 8}).digest);
-  }
+  const std::string three = "gups mm fft";
+  expect_laws(request_of({three, "dws_30sm"}), 7);
+  expect_laws(request_of({three, "dws_30sm"}, {"mmu.walk_scheduler.use=dws"}), 7);
+  expect_laws(request_of({three, "simt_8cu"}), 7);
+  RunRequest cut_off = request_of({three, "dws_30sm"}, tiny_queues());
+  cut_off.config.run.until = "cycles:30000";
+  expect_laws(cut_off, 7);
 }
 
 /// Every workload on every machine: takes long, and runs in ./check --all.
@@ -108,14 +71,9 @@ TEST(GpuLawsMatrix, DISABLED_SleepingAndTheOrderOfTicksChangeNothing) {
   for (const char* name :
        {"dws_30sm", "mask_maxwell30", "mask_fermi", "mask_integrated", "simt_8cu", "vc_16cu", "cd_24sm"}) {
     for (const Case& c : cases()) {
-      for (const GpuConfig& config : {machine(name), tiny_queues(name)}) {
-        const Outcome straight = outcome(config, c.workload);
-        EXPECT_TRUE(straight.passed) << c.workload << " on " << name;
-        EXPECT_EQ(straight.digest, outcome(config, c.workload, {.sleep = false, .permute_seed = 5}).digest)
-            << c.workload << " on " << name;
-        EXPECT_EQ(straight.digest, outcome(config, c.workload, {.sleep = true, .permute_seed = 6}).digest)
-            << c.workload << " on " << name;
-      }
+      SCOPED_TRACE(c.workload + " on " + name);
+      EXPECT_TRUE(expect_laws(request_of({c.workload, name}), 5).checks_passed);
+      EXPECT_TRUE(expect_laws(request_of({c.workload, name}, tiny_queues()), 5).checks_passed);
     }
   }
 }
@@ -123,8 +81,8 @@ TEST(GpuLawsMatrix, DISABLED_SleepingAndTheOrderOfTicksChangeNothing) {
 TEST(GpuLawsAcrossBuilds, EveryCompilerAndBuildComputesTheSame) {
   std::string all;
   for (const Case& c : cases())
-    all += fmt::format("{} {} {}\n", c.workload, c.machine, outcome(machine(c.machine), c.workload).digest);
-  all += fmt::format("gups+mm dws_30sm {}\n", outcome(machine("dws_30sm"), "gups mm").digest);
+    all += fmt::format("{} {} {}\n", c.workload, c.machine, digest_of(simulate(request_of(c))));
+  all += fmt::format("gups+mm dws_30sm {}\n", digest_of(simulate(request_of({"gups mm", "dws_30sm"}))));
   expect_golden("gpu_mini.txt", all);
 }
 

@@ -261,7 +261,8 @@ TEST(Claim, dws_mech_epoch) {
 }
 
 TEST(Claim, dws_table4_diff_thres) {
-  // Two queues of twelve: 24 entries of a tenant; one walk of the owner waits. The first difference above the threshold:
+  // Two queues of twelve: 24 entries of a tenant; one walk of the owner waits. The first difference above the
+  // threshold:
   EXPECT_EQ(first_extra_steal("dws_pp", 100), 1u + 10) << "R = 1: more than 0.4 x 24 = 9.6";
   EXPECT_EQ(first_extra_steal("dws_pp", 80), 1u + 10) << "R = 1.5";
   EXPECT_EQ(first_extra_steal("dws_pp", 79), 1u + 15) << "R = 1.53: 0.6 x 24 = 14.4";
@@ -315,6 +316,8 @@ TEST(Claim, dws_mech_dynamic_tenants) {
   }
 }
 
+/// The printed sum does not prove the widths: counters of 12 bits and owners of 2 are those with which it comes out
+/// (DWS-A5). What can fail is that it follows from our walkers and queue entries.
 TEST(Claim, dws_cost_state) {
   const GpuConfig config = machine_with("dws_30sm", {"dws"});
   const DwsCost printed = dws_cost(config.mmu.walkers, 2, config.mmu.queue_entries, kPrintedWidths);
@@ -323,7 +326,7 @@ TEST(Claim, dws_cost_state) {
   EXPECT_EQ(printed.walkers_tenant, 32u);
   EXPECT_EQ(printed.total(), 192u);
   const DwsCost fields = dws_cost(config.mmu.walkers, 2, config.mmu.queue_entries, least_widths(2));
-  EXPECT_EQ(fields.total(), 80u + 64 + 16) << "what the fields need (DWS-A5)";
+  EXPECT_EQ(fields.total(), 80u + 64 + 16) << "what the fields need";
   EXPECT_EQ(std::bit_width(config.mmu.walkers - 1), 4) << "bits of a walker's name";
   EXPECT_EQ(least_widths(8).owner, 3u) << "bits of a tenant's name: one to three";
 }
@@ -355,8 +358,6 @@ TEST(Claim, dws_table2_workloads) {
   const std::vector<std::pair<std::string, char>> printed{
       {"mm", 'L'},   {"hs", 'L'},  {"ray", 'L'}, {"fft", 'L'}, {"lps", 'M'}, {"jpeg", 'M'}, {"lib", 'M'},
       {"srad", 'M'}, {"3ds", 'M'}, {"blk", 'H'}, {"qtc", 'H'}, {"sad", 'H'}, {"gups", 'H'}};
-  EXPECT_EQ(printed.size(), 13u);
-  EXPECT_EQ(printed.size() * (printed.size() - 1) / 2, 78u);
   std::map<std::string, u32> rank;
   for (u32 i = 0; i < printed.size(); ++i) {
     for (const Workload* workload : all_workloads()) {

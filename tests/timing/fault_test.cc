@@ -15,8 +15,8 @@
 namespace terrace {
 namespace {
 
-/// Each thread reads and writes along a buffer for some rounds, blocks with higher numbers for longer, then does `last`,
-/// with the address `bad` in %rd2.
+/// Each thread reads and writes along a buffer for some rounds, blocks with higher numbers for longer, then does
+/// `last`, with the address `bad` in %rd2.
 std::string kernel_that_ends_with(const std::string& last) {
   return R"(.version 7.8
 .target sm_70

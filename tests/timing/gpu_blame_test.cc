@@ -3,27 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "config/loader.h"
-#include "experiment/run.h"
 #include "stats/result_leaves.h"
-#include "support/paths.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
-
-RunRequest request_of(const std::string& tenants, const std::vector<std::string>& designs = {},
-                      const std::vector<std::string>& sets = {}, const std::string& gpu = "dws_30sm") {
-  Layers layers;
-  layers.gpu.push_back({source_folder() + "/configs/gpu/" + gpu + ".toml", gpu + ".toml"});
-  for (const std::string& design : designs)
-    layers.designs.push_back({source_folder() + "/configs/designs/" + design + ".toml", design + ".toml"});
-  for (const std::string& set : sets) layers.options.push_back(split_assignment(set, "--set"));
-  RunRequest request;
-  request.config = ConfigLoader<GpuConfig>(layers).config();
-  request.config.run.tenants = tenants;
-  request.config.run.size = "mini";
-  return request;
-}
 
 struct Cell {
   std::string structure;  // "gpu.mmu.0.blame.walkers"
@@ -56,20 +40,15 @@ u64 cycles(const std::vector<Cell>& cells, const std::string& structure, const s
   return total;
 }
 
-/// Every queue as small as it can be; a walker for each tenant.
-const std::vector<std::string> kTinyQueues{"l1_tlb.miss_entries=1", "l1_tlb.miss_merges=1",    "l2_tlb.miss_entries=2",
-                                           "mmu.walkers=2",         "mmu.queue_entries=2",     "sm.memory_queue=1",
-                                           "l1.miss_entries=1",     "l1.miss_merges=1",        "noc.lane_packets=1",
-                                           "l2.miss_entries=2",     "l2.miss_merges=1",        "l2.reply_entries=1",
-                                           "dram.read_entries=2",   "l2.write_back_entries=1", "dram.write_entries=2",
-                                           "dram.write_high=2",     "dram.write_low=1",        "dram.return_entries=1"};
+/// A walker for each tenant.
+const std::vector<std::string> kTinyQueues = tiny_queues(2);
 
 TEST(GpuBlame, ATenantAloneIsNotWatched) {
-  EXPECT_TRUE(blame_of(request_of("gups")).empty());
+  EXPECT_TRUE(blame_of(tenant_run("gups")).empty());
 }
 
 TEST(GpuBlame, WatchingChangesNothingElse) {
-  RunRequest request = request_of("gups mm");
+  RunRequest request = tenant_run("gups mm");
   const RunResult watched = simulate(request);
   request.config.tenancy.blame = false;
   const RunResult unwatched = simulate(request);
@@ -90,17 +69,17 @@ class GpuBlameOf : public testing::TestWithParam<std::string> {};
 /// The identity is checked in simulate: a run in which it did not hold would throw.
 TEST_P(GpuBlameOf, TheBooksCloseOnEveryDesign) {
   for (const std::string pair : {"gups mm", "mm fft bp"}) {
-    const std::vector<Cell> cells = blame_of(request_of(pair, {GetParam()}));
+    const std::vector<Cell> cells = blame_of(tenant_run(pair, {}, {GetParam()}));
     EXPECT_GT(cycles(cells, ".blame."), 0u) << pair;
   }
 }
 TEST_P(GpuBlameOf, TheBooksCloseWithTinyQueues) {
-  RunRequest request = request_of("gups mm", {GetParam()}, kTinyQueues);
+  RunRequest request = tenant_run("gups mm", kTinyQueues, {GetParam()});
   request.config.run.until = "cycles:60000";  // cut off in the middle of everything
   EXPECT_GT(cycles(blame_of(request), ".blame."), 0u);
 }
 TEST_P(GpuBlameOf, TheBooksCloseAfterAWarmUp) {
-  RunRequest request = request_of("gups mm", {GetParam()});
+  RunRequest request = tenant_run("gups mm", {}, {GetParam()});
   request.config.run.warmup = 1500;
   request.config.run.until = "cycles:3001";
   EXPECT_GT(cycles(blame_of(request), ".blame."), 0u);
@@ -111,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Designs, GpuBlameOf,
 
 TEST(GpuBlame, TheBooksCloseOnEveryMachine) {
   for (const char* gpu : {"mask_maxwell30", "mask_fermi", "mask_integrated", "simt_8cu", "vc_16cu", "cd_24sm"}) {
-    EXPECT_GT(cycles(blame_of(request_of("gups mm", {}, {}, gpu)), "dram"), 0u) << gpu;
-    RunRequest tiny = request_of("gups mm", {}, kTinyQueues, gpu);
+    EXPECT_GT(cycles(blame_of(tenant_run("gups mm", {}, {}, gpu)), "dram"), 0u) << gpu;
+    RunRequest tiny = tenant_run("gups mm", kTinyQueues, {}, gpu);
     tiny.config.run.until = "cycles:30000";
     EXPECT_GT(cycles(blame_of(tiny), "dram"), 0u) << gpu;
   }
@@ -121,19 +100,19 @@ TEST(GpuBlame, TheBooksCloseOnEveryMachine) {
 TEST(GpuBlame, TheBooksCloseWhenTenantsComeAndGoAndWalkersAreDividedAnew) {
   for (const char* design : {"baseline", "static_walkers", "dws", "dws_pp"}) {
     const std::string tenants = "gups gups:arrive=2000,leave=9000 mm:arrive=4000 gups:arrive=6001";
-    EXPECT_GT(cycles(blame_of(request_of(tenants, {design})), ".blame.walkers"), 0u) << design;
+    EXPECT_GT(cycles(blame_of(tenant_run(tenants, {}, {design})), ".blame.walkers"), 0u) << design;
   }
 }
 
 TEST(GpuBlame, TheBooksCloseWhenTenantsTakeTurns) {
   const std::vector<std::string> turns{"tenancy.sharing=time", "tenancy.quantum=1500", "tenancy.switch_cycles=200"};
-  EXPECT_GT(cycles(blame_of(request_of("gups mm", {"baseline"}, turns)), ".blame."), 0u);
+  EXPECT_GT(cycles(blame_of(tenant_run("gups mm", turns, {"baseline"})), ".blame."), 0u);
 }
 
 TEST(GpuBlame, SixteenTenantsAreKeptApart) {
   std::string tenants = "gups";
   for (u32 i = 1; i < 16; ++i) tenants += " mm";
-  RunRequest request = request_of(tenants, {"dws"});
+  RunRequest request = tenant_run(tenants, {}, {"dws"});
   request.config.run.until = "cycles:20000";
   const RunResult result = simulate(request);
   const Tree::List& total = result.json.find("blame")->find("total")->items();
@@ -143,7 +122,7 @@ TEST(GpuBlame, SixteenTenantsAreKeptApart) {
 }
 
 TEST(GpuBlame, TheResultFileSumsAllUnitsAndTheTableIsPrinted) {
-  const RunRequest request = request_of("mm gups");
+  const RunRequest request = tenant_run("mm gups");
   const RunResult result = simulate(request);
   const std::vector<Cell> cells = blame_of(request);
   const Tree& total = *result.json.find("blame")->find("total");
@@ -154,17 +133,17 @@ TEST(GpuBlame, TheResultFileSumsAllUnitsAndTheTableIsPrinted) {
     }
   }
   EXPECT_NE(result.text.find("Who waits for whom"), std::string::npos);
-  EXPECT_EQ(simulate(request_of("mm")).json.find("blame"), nullptr);
+  EXPECT_EQ(simulate(tenant_run("mm")).json.find("blame"), nullptr);
 }
 
 TEST(GpuBlame, ALightTenantWaitsForWalkersThatAHeavyOneHolds) {
-  const std::vector<Cell> cells = blame_of(request_of("mm gups", {"baseline"}));
+  const std::vector<Cell> cells = blame_of(tenant_run("mm gups", {}, {"baseline"}));
   EXPECT_GT(cycles(cells, "mmu.0.blame.walkers", "0", "1"), cycles(cells, "mmu.0.blame.walkers", "0", "0"));
 }
 
 TEST(GpuBlame, WhereWalkersAreNotLentNobodyWaitsForAnothersWalks) {
   for (const char* design : {"static_walkers", "s_tlb_ptw"}) {
-    const std::vector<Cell> cells = blame_of(request_of("mm gups", {design}));
+    const std::vector<Cell> cells = blame_of(tenant_run("mm gups", {}, {design}));
     EXPECT_GT(cycles(cells, ".blame.walkers", "1", "1"), 0u) << design;
     EXPECT_EQ(cycles(cells, ".blame.walkers", "0", "1"), 0u) << design;
     EXPECT_EQ(cycles(cells, ".blame.walkers", "1", "0"), 0u) << design;
@@ -173,8 +152,8 @@ TEST(GpuBlame, WhereWalkersAreNotLentNobodyWaitsForAnothersWalks) {
 }
 
 TEST(GpuBlame, StealingTakesBlameFromTheHeavyTenantInTheQueuesForWalkers) {
-  const std::vector<Cell> shared = blame_of(request_of("mm gups", {"baseline"}));
-  const std::vector<Cell> stealing = blame_of(request_of("mm gups", {"dws"}));
+  const std::vector<Cell> shared = blame_of(tenant_run("mm gups", {}, {"baseline"}));
+  const std::vector<Cell> stealing = blame_of(tenant_run("mm gups", {}, {"dws"}));
   EXPECT_LT(cycles(stealing, ".blame.walkers", "0", "1"), cycles(shared, ".blame.walkers", "0", "1"));
 }
 

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "gpu/gpu.h"
 #include "tenancy/even_share.h"
-#include "timing/scripted_stream.h"
+#include "timing/scripted_tenants.h"
 #include "timing/tenant_runs.h"
 
 namespace terrace {
@@ -18,11 +17,6 @@ RunRequest request_of(const std::string& tenants) {
 /// Cycles until the first tenant has completed, once.
 u64 time_of_first(const RunRequest& request) {
   return number(tenant_of(simulate(request), 0), "cycles");
-}
-
-u64 count_of(const Tree& unit, const char* group, const char* name, u32 tenant) {
-  const Tree* where = group[0] == '\0' ? &unit : unit.find(group);
-  return std::get<u64>(where->find(name)->find("tenants")->items()[tenant].value);
 }
 
 TEST(EvenShare, SharesAreContiguousCoverEverythingAndDifferByAtMostOne) {
@@ -53,11 +47,11 @@ TEST(Partition, EveryLineAndPageTableOfATenantLiesInItsOwnChannelsAndSlices) {
       const bool own = channel >= share.first && channel < share.first + share.count;
       const Tree& dram = *gpu->find("dram")->find(std::to_string(channel));
       const Tree& slice = *gpu->find("l2")->find(std::to_string(channel));
-      walks += count_of(dram, "walk", "reads", tenant);
-      EXPECT_EQ(count_of(dram, "data", "reads", tenant) > 0, own) << tenant << " in channel " << channel;
-      EXPECT_EQ(count_of(slice, "", "lookups", tenant) > 0, own) << tenant << " in slice " << channel;
+      walks += per_tenant(*dram.find("walk"), "reads", tenant);
+      EXPECT_EQ(per_tenant(*dram.find("data"), "reads", tenant) > 0, own) << tenant << " in channel " << channel;
+      EXPECT_EQ(per_tenant(slice, "lookups", tenant) > 0, own) << tenant << " in slice " << channel;
       if (own) continue;
-      EXPECT_EQ(count_of(dram, "walk", "reads", tenant) + count_of(dram, "data", "writes", tenant), 0u);
+      EXPECT_EQ(per_tenant(*dram.find("walk"), "reads", tenant) + per_tenant(*dram.find("data"), "writes", tenant), 0u);
     }
     EXPECT_GT(walks, 0u);
   }
@@ -113,20 +107,13 @@ Misses misses_beside_a_stream(L2Config::Partition partition) {
     op.inst.volatile_access = true;
     return op;
   };
-  GuestMemory memories[2] = {GuestMemory(PageSize::k4K), GuestMemory(PageSize::k4K)};
-  ScriptProgram programs[2] = {ScriptProgram(1, 32, 1 << 20), ScriptProgram(1, 32 * 16, 8 << 20)};
-  ScriptedStream streams[2] = {ScriptedStream({load(256, 1)}, 4096, 32),
-                               ScriptedStream({load((8 << 20) / 128, 16)}, 4096, 32)};
-  std::vector<TenantSetup> tenants;
-  for (u32 i = 0; i < 2; ++i) {
-    programs[i].allocate(memories[i]);
-    tenants.push_back({i == 0 ? "loop" : "stream", &programs[i], &memories[i], &streams[i], {i}});
-  }
-  Gpu gpu(config, tenants);
-  gpu.run({.relaunch = false});
-  const Tree json = gpu.stats().json();
+  ScriptedTenants both(
+      config, {{.script = {load(256, 1)}, .rounds = 4096},
+               {.script = {load((8 << 20) / 128, 16)}, .rounds = 4096, .threads = 32 * 16, .buffer_bytes = 8 << 20}});
+  both.gpu().run({.relaunch = false});
+  const Tree json = both.gpu().stats().json();
   const Tree& slice = *json.find("gpu")->find("l2")->find("0");
-  return {count_of(slice, "", "lookups", 0), count_of(slice, "", "misses", 0)};
+  return {per_tenant(slice, "lookups", 0), per_tenant(slice, "misses", 0)};
 }
 
 TEST(Partition, LinesInWaysOfItsOwnAreNeverPushedOutByANeighbour) {

@@ -2,23 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "config/loader.h"
-#include "experiment/run.h"
-#include "support/paths.h"
 #include "support/scratch.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
-
-RunRequest request_of(const std::string& tenants) {
-  Layers layers;
-  layers.gpu.push_back({source_folder() + "/configs/gpu/dws_30sm.toml", "dws_30sm.toml"});
-  RunRequest request;
-  request.config = ConfigLoader<GpuConfig>(layers).config();
-  request.config.run.tenants = tenants;
-  request.config.run.size = "mini";
-  return request;
-}
 
 constexpr const char* kWalker = R"(.version 7.8
 .target sm_70
@@ -40,7 +28,7 @@ TEST(Tenants, AFaultEndsItsOwnTenantAndNamesKernelInstructionAndAddress) {
       scratch.write("walk.toml",
                     "source = \"walk.ptx\"\n[[buffer]]\nname = \"a\"\ntype = \"f32\"\ncount = 1024\n"
                     "[[launch]]\nkernel = \"walk\"\ngrid = [8]\nblock = [64]\nargs = [\"a\"]\n");
-  RunRequest request = request_of("mm " + file);
+  RunRequest request = tenant_run("mm " + file);
   request.check = true;
   const RunResult result = simulate(request);
   const Tree::List& tenants = result.json.find("tenants")->items();
@@ -66,7 +54,7 @@ u64 issued(const RunResult& result) {
 }
 
 TEST(Tenants, WarmUpIsLeftOutOfStatisticsAndChangesNothingElse) {
-  RunRequest request = request_of("mm");
+  RunRequest request = tenant_run("mm");
   const RunResult whole = simulate(request);
   request.config.run.warmup = 5000;
   const RunResult warmed = simulate(request);
@@ -77,16 +65,16 @@ TEST(Tenants, WarmUpIsLeftOutOfStatisticsAndChangesNothingElse) {
 }
 
 u64 walks_of(const RunResult& result, u32 tenant) {
-  return std::get<u64>(result.json.find("tenants")->items()[tenant].find("translation")->find("walks")->value);
+  return number(*tenant_of(result, tenant).find("translation"), "walks");
 }
 
 TEST(Tenants, ARelaunchedTenantFindsItsTranslationsUnlessTheyAreFlushed) {
   // MM at mini runs several times while GUPS runs once.
-  RunRequest request = request_of("gups:updates=128 mm");
+  RunRequest request = tenant_run("gups:updates=128 mm");
   const RunResult kept = simulate(request);
   request.config.tenancy.flush_on_relaunch = true;
   const RunResult flushed = simulate(request);
-  EXPECT_GT(std::get<u64>(kept.json.find("tenants")->items()[1].find("completed_runs")->value), 1u);
+  EXPECT_GT(number(tenant_of(kept, 1), "completed_runs"), 1u);
   EXPECT_GT(walks_of(flushed, 1), walks_of(kept, 1));
 }
 

@@ -8,7 +8,8 @@
 namespace terrace {
 namespace {
 
-/// Caches of a few lines, TLBs of a few pages: lines leave dirty, come back and are changed while they are on their way.
+/// Caches of a few lines, TLBs of a few pages: lines leave dirty, come back and are changed while they are on their
+/// way.
 GpuConfig crowded_gpu() {
   GpuConfig config;
   config.sm.count = 4;

@@ -1,4 +1,5 @@
-// Tenants that follow scripts, on one GPU: each with memory, program and stream of its own, and SMs in equal shares.
+// Tenants that follow scripts, on one GPU: each with memory, program and stream of its own, and SMs in equal shares, or
+// all in turns.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +22,8 @@ class ScriptedTenants {
  public:
   ScriptedTenants(const GpuConfig& config, const std::vector<ScriptedTenant>& tenants) {
     std::vector<TenantSetup> setups;
-    const u32 share = config.sm.count / static_cast<u32>(tenants.size());
+    const bool turns = config.tenancy.sharing == TenancyConfig::Sharing::kTime;
+    const u32 share = turns ? config.sm.count : config.sm.count / static_cast<u32>(tenants.size());
     for (const ScriptedTenant& tenant : tenants) {
       memories_.push_back(std::make_unique<GuestMemory>(PageSize(config.pages.bytes)));
       programs_.push_back(
@@ -29,13 +31,12 @@ class ScriptedTenants {
       programs_.back()->allocate(*memories_.back());
       streams_.push_back(std::make_unique<ScriptedStream>(tenant.script, tenant.rounds, config.sm.warp_width));
       TenantSetup setup{"script", programs_.back().get(), memories_.back().get(), streams_.back().get(), {}};
-      for (u32 i = 0; i < share; ++i) setup.sms.push_back(static_cast<u32>(setups.size()) * share + i);
+      for (u32 i = 0; i < share; ++i) setup.sms.push_back(turns ? i : static_cast<u32>(setups.size()) * share + i);
       setups.push_back(std::move(setup));
     }
     gpu_ = std::make_unique<Gpu>(config, std::move(setups));
   }
   Gpu& gpu() { return *gpu_; }
-  GuestMemory& memory(u32 tenant) { return *memories_[tenant]; }
   ScriptProgram& program(u32 tenant) { return *programs_[tenant]; }
 
  private:

@@ -1,13 +1,12 @@
-// What walks mean to the instructions that ask for them, in closed form: the measurements of the ISCA'18 paper on an idle
-// GPU whose walks read the L2.
+// What walks mean to the instructions that ask for them, in closed form: the measurements of the ISCA'18 paper on an
+// idle GPU whose walks read the L2.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "gpu/gpu.h"
-#include "timing/scripted_stream.h"
+#include "timing/scripted_tenants.h"
 
 namespace terrace {
 namespace {
@@ -39,17 +38,20 @@ struct Measured {
   std::string csv;  // all statistics
 };
 
-/// Each instruction of each of `warps` warps of a block touches two pages that no TLB holds.
+/// Touches two pages that no TLB holds.
+ScriptOp two_pages() {
+  return {memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}), [](const ScriptPlace& place, u32 lane) {
+            const u64 page = ((place.block + place.warp) * 32 + place.round * 2 + lane % 2) % 64;
+            return GuestMemory::kBase + page * (4096 + 128);
+          }};
+}
+
+/// Each instruction of each of `warps` warps of a block does.
 Measured measure(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
   GuestMemory memory{PageSize::k4K};
   ScriptProgram program(blocks, warps * config.sm.warp_width, u64{256} * 4096);
   program.allocate(memory);
-  const ScriptOp op{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
-                    [](const ScriptPlace& place, u32 lane) {
-                      const u64 page = ((place.block + place.warp) * 32 + place.round * 2 + lane % 2) % 64;
-                      return GuestMemory::kBase + page * (4096 + 128);
-                    }};
-  ScriptedStream stream({op}, rounds, config.sm.warp_width);
+  ScriptedStream stream({two_pages()}, rounds, config.sm.warp_width);
   std::vector<u32> sms(config.sm.count);
   std::iota(sms.begin(), sms.end(), 0u);
   Gpu gpu(config, {{"script", &program, &memory, &stream, sms}});
@@ -109,6 +111,20 @@ TEST(WalkMeasurements, DistinctWarpsAreCountedInEpochsOf1024LookUps) {
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},2,")) << "the only warp, in both";
   EXPECT_THAT(two, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},4,")) << "both warps, in both";
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.held{tenant=0},2,")) << "its one entry, in both";
+}
+
+TEST(WalkMeasurements, TenantsThatTakeTurnsOnAnSmHaveWarpsOfTheirOwn) {
+  GpuConfig config = walking_gpu(1);
+  config.tenancy.sharing = TenancyConfig::Sharing::kTime;
+  config.tenancy.quantum = 5000;  // an epoch is longer: it sees both
+  config.tenancy.switch_cycles = 10;
+  const ScriptedTenant tenant{.script = {two_pages()}, .rounds = 600};
+  ScriptedTenants both(config, {tenant, tenant});
+  both.gpu().run({.relaunch = false});
+  const std::string csv = both.gpu().stats().csv();
+  EXPECT_THAT(csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,2,"));
+  EXPECT_THAT(csv, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},2,")) << "its warp, in both";
+  EXPECT_THAT(csv, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=1},2,")) << "in the same place of the same SM";
 }
 
 }  // namespace

@@ -100,6 +100,26 @@ sms = [[10, 20]]
   EXPECT_EQ(job_of(all, all.points.front().alone[1]).sms, "20");
 }
 
+TEST_F(SweepPlan, AloneNobodySharesInTimeOrWithThosePresent) {
+  const auto alone_sms = [&](const std::string& set) {
+    const Plan all = plan("[[grid]]\ngpu = \"dws_30sm\"\nmix = [[\"gups\", \"mm\"]]\nset.tenancy." + set);
+    const Job alone = job_of(all, all.points.front().alone[1]);
+    EXPECT_THAT(alone.config, HasSubstr("sharing = \"spatial\""));
+    EXPECT_THAT(alone.config, HasSubstr("share = \"fixed\""));
+    EXPECT_THAT(job_of(all, all.points.front().job).config, HasSubstr(set));
+    return alone.sms;
+  };
+  EXPECT_EQ(alone_sms("share = \"present\"\n"), "15");
+  EXPECT_EQ(alone_sms("sharing = \"time\"\n"), "") << "each has all in its turn";
+}
+
+TEST_F(SweepPlan, MoreTenantsThanSmsShareInTimeOnly) {
+  const std::string grid =
+      "[[grid]]\ngpu = \"dws_30sm\"\nmix = [[\"gups\", \"mm\", \"mm\"]]\nset.sm.count = 2\nset.tenancy.sharing = ";
+  EXPECT_THAT(refusal(grid + "\"spatial\"\n"), HasSubstr("sms: 3 is more than the 2 SMs of dws_30sm"));
+  EXPECT_EQ(plan(grid + "\"time\"\n").points.front().alone.size(), 3u);
+}
+
 TEST_F(SweepPlan, TakesTheReferenceDesignOfTheMachineAndSaysWhenThereIsNone) {
   scratch_.write("mine.toml", "name = \"mine\"\ntenancy.reference_design = \"slow\"\n");
   const std::string text = "[[grid]]\ngpu = \"mine\"\nmix = [[\"gups\", \"mm\"]]\nsize = \"mini\"\n";
@@ -220,6 +240,9 @@ TEST_F(SweepPlan, RefusesSharesThatDoNotFit) {
   EXPECT_THAT(refusal(grid + "sms = [[20, 5]]\n"), HasSubstr("sms: 25 is more than the 24 SMs of cd_24sm"));
   EXPECT_THAT(refusal(grid + "sms = \"oracle:best\"\n"), HasSubstr("no [[search]] is called \"best\""));
   EXPECT_THAT(refusal(grid + "sms = \"evn\"\n"), HasSubstr("not \"evn\""));
+  for (const char* set : {"set.tenancy.sharing = \"time\"\n", "set.tenancy.share = \"present\"\n"})
+    EXPECT_THAT(refusal(grid + "sms = [[4, 20]]\n" + set),
+                HasSubstr("sms: 4,20 says nothing where tenancy.sharing is"));
 }
 
 TEST_F(SweepPlan, RefusesExpressionsAboutRunsThatAreNotThere) {

@@ -114,26 +114,6 @@ TEST(PageTable, OneEntryPerLinePutsNeighboursOnDifferentLines) {
   EXPECT_EQ(packed.address({0}, 1).raw, 8u);
 }
 
-TEST(PageTable, TheLeafSaysWhatMayBeWritten) {
-  GuestMemory memory(PageSize::k4K);
-  memory.allocate("fixed", 4096, Permission::kReadOnly);
-  memory.allocate("free", 4096);
-  AddressSpaces spaces({}, 128, 1, 1);
-  spaces.cover(TenantId{0}, memory);
-  const auto leaf = [&](u64 page) {
-    TableEntry entry{spaces.root(TenantId{0}).raw};
-    for (u32 level = 1; level <= kTableLevels; ++level) {
-      const VirtAddr va{GuestMemory::kBase + page * 4096};
-      entry = spaces.tables().read(entry.target(), spaces.tables().shape().entry_of(level, va));
-    }
-    return entry;
-  };
-  EXPECT_FALSE(leaf(0).writable());
-  EXPECT_TRUE(leaf(1).writable());
-  spaces.remap(TenantId{0}, {GuestMemory::kBase});
-  EXPECT_FALSE(leaf(0).writable()) << "a page that moves keeps its permission";
-}
-
 TEST(AddressSpaces, NoTwoTenantsShareAFrame) {
   GuestMemory memory(PageSize::k4K);
   memory.allocate("buffer", 1 << 20);

@@ -1,6 +1,6 @@
-// Jobs as processes on this machine. They die with us, whatever ends us; Ctrl-C on a terminal reaches only us, and we stop
-// them. When they outgrow the memory set aside, the youngest is ended and has to wait until the others are done; one that
-// is too large even by itself fails, with a sentence.
+// Jobs as processes on this machine. They die with us, whatever ends us; Ctrl-C on a terminal reaches only us, and we
+// stop them. When they outgrow the memory set aside, the youngest is ended and has to wait until the others are done;
+// one that is too large even by itself fails, with a sentence.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <poll.h>

@@ -87,8 +87,8 @@ class StealingWalkScheduler : public WalkScheduler {
     bool is_stolen = false;  // its last walk was not its owner's
     u64 stole_at = 0;        // one more than the newest waiting walk when it last stole
   };
-  /// Returns whether the walk is foreign to the walker. One that was left in its queue when walkers were divided anew is,
-  /// but it was not chosen over another.
+  /// Returns whether the walk is foreign to the walker. One that was left in its queue when walkers were divided anew
+  /// is, but it was not chosen over another.
   bool serve(u32 walker, const Walk& walk, bool chosen) {
     const bool foreign = queues_.owner(walker) != walk.tenant;
     walkers_[walker].serves = walk.tenant;
