@@ -26,7 +26,7 @@ class DramBlameOfTwo : public testing::Test {
     bench_->channel.enable_blame(2);
     script(*bench_);
     bench_->run(until);
-    bench_->channel.settle_blame(bench_->scheduler.now());
+    bench_->channel.settle(bench_->scheduler.now());
     tree_ = std::make_unique<StatTree>(2);
     tree_->add("dram", bench_->channel.blame);
     tree_->check_identities(!bench_->channel.idle());

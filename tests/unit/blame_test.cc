@@ -151,6 +151,7 @@ TEST_F(BlameOfTwo, RequestsInAQueueWaitFromTheirOwnCycleOnThoughNobodyLooks) {
   blame_.leave(queue, kHeavy, 8, 11);
   blame_.leave(queue, kLight, 11, 11);
   EXPECT_EQ(queue.waiting, 0u) << "who goes at once has not waited";
+  settle(11);
   EXPECT_EQ(waited(), (std::vector<u64>{7, 3}));
 }
 
