@@ -86,7 +86,7 @@ Cycle Channel::tick(Cycle now) {
   if (blame.on() && (returns_held_ || next_return_ < now)) begin_waits();
   deliver(now);
   accept(now);
-  if (blame.on()) note_waits(now);
+  if (left_requests_ && blame.on()) note_waits(now);
   if (stats.waiting > 0 && now >= look_at_) {
     advance(clock_.local(now), now);
     look_at_ = cursor_ == kNever ? kNever : clock_.core(cursor_);
@@ -132,7 +132,7 @@ void Channel::deliver(Cycle now) {
 }
 
 void Channel::accept(Cycle now) {
-  more_requests_ = false;
+  more_requests_ = left_requests_ = false;
   bool accepted = false;
   const u32 count = static_cast<u32>(sources_.size());
   u32 at = next_source_;
@@ -148,6 +148,7 @@ void Channel::accept(Cycle now) {
         source.refused = true;
       }
     }
+    left_requests_ |= source.requests->front(now) != nullptr;
     at = after;
   }
   if (accepted) {

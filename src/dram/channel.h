@@ -184,6 +184,7 @@ class Channel final : public Unit {
   u32 returning_ = 0;
   Cycle next_return_ = kNever;  // the first that comes later than now
   bool returns_held_ = false;   // some wait for a reply link
+  bool left_requests_ = false;  // some have arrived that were not accepted
   bool more_requests_ = false;  // some have arrived that can be offered in the next cycle
   bool writing_ = false;
 

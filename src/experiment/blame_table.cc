@@ -18,9 +18,10 @@ struct Part {
   const char* prefix;
   const char* title;
 };
-constexpr Part kParts[] = {{"l2_tlb.", "shared TLB"},   {"mmu.", "page walks"}, {"noc.to_l2.", "crossbar"},
-                           {"l2.", "L2 cache"},         {"dram.", "memory"},    {"noc.to_mmu.", "walks' port"},
-                           {"noc.to_sm.", "SMs' ports"}};
+constexpr Part kParts[] = {
+    {"l2_tlb.", "shared TLB"}, {"mmu.", "page walks"}, {"noc.to_l2.", "crossbar"},
+    {"l2.", "L2 cache"},       {"dram.", "memory"},    {"noc.to_mmu.", "walks' port"},
+};
 
 /// "gpu.mmu.0.blame.walkers" is "mmu.walkers". What waits at a slice's port for the slice itself waits for the L2.
 std::string cause_of(std::string_view name) {

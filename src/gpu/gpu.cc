@@ -51,7 +51,8 @@ void Gpu::enable_blame() {
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
   for (const auto& slice : slices_) slice->enable_blame(tenants);
   for (const auto& channel : channels_) channel->enable_blame(tenants);
-  for (u32 i = 0; i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
+  // An SM serves one tenant at a time, so that at its own port nobody waits for another one.
+  for (u32 i = static_cast<u32>(sms_.size()); i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
 }
 
 void Gpu::describe_stats() {
@@ -65,7 +66,6 @@ void Gpu::describe_stats() {
     if (!tlbs_.empty()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
-    add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->blame(i));
   }
   for (u32 i = 0; i < tlbs_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);

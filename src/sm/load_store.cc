@@ -76,11 +76,7 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
 void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   wiring_.replies.absorb(port_, now);
   while (!hits_.empty() && hits_.front().at <= now) complete_line(hits_.pop().record, now, done);
-  if (wiring_.replies.front(port_, now)) accept_reply(now, done);
-  wiring_.replies.note_waits(port_, now);
-}
-
-void LoadStoreUnit::accept_reply(Cycle now, std::vector<Done>& done) {
+  if (!wiring_.replies.front(port_, now)) return;
   const AccessRef ref = wiring_.replies.receive(port_, now);
   const Access& access = wiring_.accesses[ref];
   const RecordRef owner{access.owner};

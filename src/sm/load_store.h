@@ -73,7 +73,6 @@ class LoadStoreUnit {
 
   /// Takes what arrived, then makes line accesses. Instructions that completed are appended to `done`.
   void accept_replies(Cycle now, std::vector<Done>& done);
-  void accept_reply(Cycle now, std::vector<Done>& done);
   void accept_translations(Cycle now);
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;

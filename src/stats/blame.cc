@@ -38,6 +38,28 @@ void Holders::turns(Cycle from, Cycle to, Add&& add) const {
   }
 }
 
+// Called from many places of units that each fill a cache of instructions by themselves: never inlined.
+[[gnu::noinline]] void Holders::take(TenantId tenant, Cycle now) {
+  count(now);
+  ++held_[index(tenant)];
+  --held_[nobody_];
+}
+[[gnu::noinline]] void Holders::give_back(TenantId tenant, Cycle now) {
+  count(now);
+  --held_[index(tenant)];
+  ++held_[nobody_];
+}
+[[gnu::noinline]] void Holders::add(TenantId tenant, Cycle now) {
+  count(now);
+  ++held_[index(tenant)];
+  ++parts_;
+}
+[[gnu::noinline]] void Holders::remove(TenantId tenant, Cycle now) {
+  count(now);
+  --held_[index(tenant)];
+  --parts_;
+}
+
 void Holders::count_up(Cycle now) {
   turns(last_, now, [this](u32 holder, Cycle cycles) { cycles_[holder] += cycles; });
   last_ = now;

@@ -42,27 +42,11 @@ class Holders {
     count(now);
     sole_ = index(tenant);
   }
-  void take(TenantId tenant, Cycle now) {
-    count(now);
-    ++held_[index(tenant)];
-    --held_[nobody_];
-  }
-  void give_back(TenantId tenant, Cycle now) {
-    count(now);
-    --held_[index(tenant)];
-    ++held_[nobody_];
-  }
+  void take(TenantId tenant, Cycle now);
+  void give_back(TenantId tenant, Cycle now);
   /// One more part, which this tenant holds, and the other way round: for what has as many parts as are held.
-  void add(TenantId tenant, Cycle now) {
-    count(now);
-    ++held_[index(tenant)];
-    ++parts_;
-  }
-  void remove(TenantId tenant, Cycle now) {
-    count(now);
-    --held_[index(tenant)];
-    --parts_;
-  }
+  void add(TenantId tenant, Cycle now);
+  void remove(TenantId tenant, Cycle now);
 
   /// So many more requests watch from this cycle on, or no longer. Without any, nothing is counted.
   void watch(u64 requests, Cycle now) {

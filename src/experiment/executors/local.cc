@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <list>
 
 #include "engine/check.h"
@@ -73,21 +74,21 @@ class LocalExecutor final : public Executor {
   }
 
   void start(const Task& task) override {
-    int ends[2];
+    int ends[2], launched[2];
     if (pipe2(ends, O_CLOEXEC) != 0) input_error("a job cannot be started: {}", std::strerror(errno));
+    if (pipe2(launched, O_CLOEXEC) != 0) give_up({ends[0], ends[1]});
     // Made before the fork: a child may not allocate.
     const char* words[] = {"terrace", "run",  "--gpu", task.config_path.c_str(), "--json", task.result_path.c_str(),
                            "--quiet", nullptr};
     const pid_t parent = getpid();
     const pid_t pid = fork();
-    if (pid < 0) {
-      const int error = errno;
-      close(ends[0]);
-      close(ends[1]);
-      input_error("a job cannot be started: {}", std::strerror(error));
-    }
+    if (pid < 0) give_up({ends[0], ends[1], launched[0], launched[1]});
     if (pid == 0) become_worker(words, ends[1], parent);
     close(ends[1]);
+    close(launched[1]);
+    // Until it runs its own program its memory is ours, and would count as its own.
+    wait_for_end_of(launched[0]);
+    close(launched[0]);
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     workers_.push_back({task, pid, ends[0], Clock::now(), "", false});
   }
@@ -123,6 +124,18 @@ class LocalExecutor final : public Executor {
   }
 
  private:
+  [[noreturn]] static void give_up(std::initializer_list<int> files) {
+    const int error = errno;
+    for (const int file : files) close(file);
+    input_error("a job cannot be started: {}", std::strerror(error));
+  }
+
+  static void wait_for_end_of(int file) {
+    char none;
+    while (read(file, &none, 1) < 0 && errno == EINTR) {
+    }
+  }
+
   [[noreturn]] void become_worker(const char* const* words, int errors, pid_t parent) const {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
