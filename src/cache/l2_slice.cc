@@ -111,7 +111,7 @@ void L2Slice::accept_fill(Cycle now) {
   Meta meta{.copy = reply->copy};
   if (blame.on()) {
     const TenantId holder = tenant_of(*reply);
-    blame.leave(kFills, holder, wiring_.from_dram.next_arrival(), now);
+    blame.leave(kFills, holder, wiring_.from_dram.next_arrival());
     held_[kMissEntry].remove(holder, now);
     last_fill_.only(holder, now);
   }
@@ -157,7 +157,7 @@ void L2Slice::send_reply(Cycle now) {
     return;
   }
   if (blame.on()) {
-    blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at, now);
+    blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at);
     last_reply_.only(access.tenant, now);
     if (!from_fill) held_[kReplyEntry].remove(access.tenant, now);
   }

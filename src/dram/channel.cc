@@ -10,9 +10,9 @@ namespace terrace {
 
 Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
     : config_(config.resolved()),
-      index_(setup.part_channels == 0 ? setup.index : setup.index_in_part),
+      index_(setup.index - setup.first),
       clock_(config_.clock_mhz, setup.core_mhz),
-      map_(config_.with_channels(setup.part_channels == 0 ? config_.channels : setup.part_channels)),
+      map_(config_.with_channels(setup.channels)),
       device_(config_, setup.line_bytes),
       scheduler_(config_.scheduler.make({.banks = config_.ranks * config_.banks,
                                          .read_entries = config_.read_entries,
@@ -186,7 +186,7 @@ bool Channel::offer(u32 from, Cycle now) {
   stats.reads_in_flight += !request.write;
   look_now(now);
   if (blame.on()) {
-    if (!request.write) blame.leave(DramBlame::kQueue, request.tenant, source.requests->next_arrival(), now);
+    if (!request.write) blame.leave(DramBlame::kQueue, request.tenant, source.requests->next_arrival());
     blame.accepted(source.next.bank, slot, request.tenant, request.write);
   }
   source.requests->pop(now);

@@ -28,9 +28,8 @@ namespace terrace {
 
 /// What a channel needs to know besides its configuration.
 struct DramChannelSetup {
-  u32 index = 0;  // among the channels
-  // The part of memory that it belongs to: its channels, and this one's place among them; 0 channels are all.
-  u32 part_channels = 0, index_in_part = 0;
+  u32 index = 0;                // among the channels
+  u32 first = 0, channels = 1;  // of the part of memory that it belongs to
   u32 core_mhz = 1000;
   u32 line_bytes = 128;
   u32 tenants = 1;

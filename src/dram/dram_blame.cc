@@ -82,7 +82,7 @@ void DramBlame::column_command(u32 number, u16 slot, TenantId tenant, bool write
   if (write) return;
   --reads_[size_t{number} * tenants() + index(tenant)];
   if (--bank.waiting == 0) waited_for_ &= ~(u64{1} << number);
-  leave_elsewhere(tenant, accepted + served_[slot], now());
+  leave_elsewhere(tenant, accepted + served_[slot]);
 }
 
 void DramBlame::refresh(u64 banks) {
@@ -98,7 +98,7 @@ void DramBlame::refresh(u64 banks) {
 
 void DramBlame::returned(Queue& source, TenantId tenant, Cycle since, Cycle at) {
   if (!on()) return;
-  leave(source, tenant, since, at);
+  leave(source, tenant, since);
   returned_[source.room - returns(0)].only(tenant, at);
 }
 

@@ -34,9 +34,13 @@ GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenan
   alone.run.tenants = parse_tenant(tenants[tenant]).program;
   const u64 sms = sms_of_tenants(shared, static_cast<u32>(tenants.size()))[tenant];
   alone.run.sms = {shared.tenancy.reference_sms == 0 ? sms : shared.tenancy.reference_sms};
-  // There is nobody to share with, and those who share in other ways than by run.sms may not say how many SMs.
+  // There is nobody to share with: how others share is no part of this run, and those who share in other ways than by
+  // run.sms may not say how many SMs.
+  const TenancyConfig standard;
   alone.tenancy.sharing = TenancyConfig::Sharing::kSpatial;
   alone.tenancy.share = TenancyConfig::Share::kFixed;
+  alone.tenancy.quantum = standard.quantum;
+  alone.tenancy.switch_cycles = standard.switch_cycles;
   return alone;
 }
 

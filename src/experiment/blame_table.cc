@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <numeric>
 
 #include "experiment/plot.h"
@@ -82,14 +81,7 @@ void BlameSummary::add(std::string_view name, u32 row, u32 column, u64 cycles) {
 }
 
 void BlameSummary::add_cell(std::string_view name, u64 cycles) {
-  constexpr std::string_view kTenant = "{tenant=", kHolder = " holder=", kNobody = "nobody}";
-  const std::size_t tenant = name.find(kTenant), holder = name.find(kHolder);
-  if (tenant == name.npos || holder == name.npos) return;
-  const std::string_view held_by = name.substr(holder + kHolder.size());
-  u32 row = tenants_, column = tenants_;
-  std::from_chars(name.data() + tenant + kTenant.size(), name.data() + holder, row);
-  if (held_by != kNobody) std::from_chars(held_by.data(), held_by.data() + held_by.size(), column);
-  if (row < tenants_ && column <= tenants_) add(name.substr(0, tenant), row, column, cycles);
+  if (const auto cell = matrix_cell_of(name, tenants_)) add(cell->name, cell->row, cell->column, cycles);
 }
 
 Tree BlameSummary::json() const {

@@ -81,8 +81,8 @@ Values join(const std::string& op, const Values& left, const Values& right) {
   return result;
 }
 
-/// By bisection: the mean of sorted numbers is where the product of their ratios to it is one. Neither logarithms, which
-/// would make it depend on the host's library, nor overflow: small and large ratios take turns.
+/// By bisection: the mean of sorted numbers is where the product of their ratios to it is one. Neither logarithms,
+/// which would make it depend on the host's library, nor overflow: small and large ratios take turns.
 double geometric_mean(const std::vector<double>& sorted) {
   if (!(sorted.front() > 0)) input_error("gmean of {}: a geometric mean is of positive numbers", sorted.front());
   double low = sorted.front(), high = sorted.back();

@@ -21,7 +21,8 @@ struct TenantSpec {
   bool is_file() const { return name().ends_with(".toml"); }
 };
 
-/// Leaving before arriving and keys that a file does not have are the user's error; `option` is what messages call the place.
+/// Leaving before arriving and keys that a file does not have are the user's error; `option` is what messages call the
+/// place.
 TenantSpec parse_tenant(std::string_view text, std::string_view option = "run.tenants");
 
 }  // namespace terrace

@@ -85,8 +85,8 @@ DramChannelSetup Gpu::channel_setup(u32 channel) const {
   for (u32 part = 0; part < memory_parts_; ++part) {
     const EvenShare share = even_share(config_.dram.channels, memory_parts_, part);
     if (channel < share.first || channel >= share.first + share.count) continue;
-    setup.part_channels = share.count;
-    setup.index_in_part = channel - share.first;
+    setup.first = share.first;
+    setup.channels = share.count;
   }
   return setup;
 }

@@ -181,7 +181,7 @@ class Crossbar {
   void note_received(Output& output, Cycle now) {
     const TenantId tenant = output.funnel->front(output.turn).tenant;
     output.blame.advance(now);
-    output.blame.leave(kAll, tenant, output.funnel->arrival(output.turn), now);
+    output.blame.leave(kAll, tenant, output.funnel->arrival(output.turn));
     output.last.only(tenant, now);
     if (std::exchange(output.refused, false)) output.blame.waits_for(kAll, kPort, output.last);
   }

@@ -2,6 +2,7 @@
 #include "stats/blame.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "engine/check.h"
@@ -78,7 +79,6 @@ void Blame::enter(Room number, TenantId tenant, u32 requests) {
   Waiters& room = rooms_[number];
   room.holders->watch(requests, now_);
   room.waiting[index(tenant)] += requests;
-  room.all += requests;
   present_ += requests;
   charge(room, index(tenant), 0 - u64{requests});
 }
@@ -90,14 +90,13 @@ void Blame::enter_late(Room number, TenantId tenant, Cycle since) {
   room.holders->turns(since, now_, [row](u32 holder, Cycle cycles) { row[holder] += cycles; });
 }
 
-void Blame::exit(Room number, TenantId tenant, Cycle now, u32 requests) {
+void Blame::exit(Room number, TenantId tenant, u32 requests) {
   Waiters& room = rooms_[number];
   SIM_DCHECK(room.waiting[index(tenant)] >= requests, "a request of tenant {} leaves a room in which none waits",
              index(tenant));
-  room.holders->unwatch(requests, now);
+  room.holders->unwatch(requests, now_);
   charge(room, index(tenant), requests);
   room.waiting[index(tenant)] -= requests;
-  room.all -= requests;
   present_ -= requests;
 }
 
@@ -115,13 +114,14 @@ void Blame::close(Waiters& room) {
 
 void Blame::change(Room number, u32 cause, Holders& holders) {
   Waiters& room = rooms_[number];
+  const u64 all = std::accumulate(room.waiting.begin(), room.waiting.end(), u64{0});
   if (room.holders != nullptr) {
-    room.holders->unwatch(room.all, now_);
+    room.holders->unwatch(all, now_);
     close(room);
   }
   room.holders = &holders;
   room.matrix = matrices_[cause].cells().data();
-  holders.watch(room.all, now_);
+  holders.watch(all, now_);
   for (u32 holder = 0; holder <= tenants_; ++holder) room.charged[holder] = holders.cycles()[holder];
 }
 

@@ -12,8 +12,6 @@
 
 #include <array>
 #include <functional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "engine/types.h"
@@ -119,28 +117,28 @@ class Blame {
       enter_late(queue.room, tenant_of(ring[queue.waiting]), ring[queue.waiting].at);
   }
   /// Its first one goes.
-  void leave(Queue& queue, TenantId tenant, Cycle since, Cycle now) {
-    if (!on() || since == now) return;
+  void leave(Queue& queue, TenantId tenant, Cycle since) {
+    if (!on() || since == now_) return;
     --queue.waiting;
-    depart(queue.room, tenant, since, now);
+    depart(queue.room, tenant, since);
   }
-  /// It waits no longer; it could have gone in cycle `since`. If that is this cycle it has not waited: it need not have
+  /// It waits no longer; it could have gone in cycle `since`. If that is this tick's it has not waited: it need not have
   /// arrived.
-  void leave(Room room, TenantId tenant, Cycle since, Cycle now) {
-    if (on() && since != now) depart(room, tenant, since, now);
+  void leave(Room room, TenantId tenant, Cycle since) {
+    if (on() && since != now_) depart(room, tenant, since);
   }
   /// So many of a tenant go on waiting, for something else.
   void move(Room from, Room to, TenantId tenant, u32 requests) {
     if (requests == 0) return;
-    exit(from, tenant, now_, requests);
+    exit(from, tenant, requests);
     enter(to, tenant, requests);
   }
 
   /// A request that waits, and since when.
   using Waiting = std::function<void(TenantId tenant, Cycle since)>;
   /// Closes the books before cycle `now`, so that rows sum up although requests still wait. `visit` calls its argument
-  /// for each that the unit really holds since before `now`: one that left unnoticed, or is said to have come at another
-  /// time, shows.
+  /// for each that the unit really holds since before `now`: one that left unnoticed, or is said to have come at
+  /// another time, shows.
   void settle(Cycle now, const std::function<void(const Waiting&)>& visit);
 
   void describe(StatFields& v);
@@ -150,24 +148,23 @@ class Blame {
   u32 tenants() const { return tenants_; }
   Cycle now() const { return now_; }  // of the tick that is under way
   /// Likewise `leave`, but of one that has arrived, though it may be in this tick.
-  void depart(Room room, TenantId tenant, Cycle since, Cycle now) {
-    exit(room, tenant, now);
-    waited_[tenant] += now - since;
+  void depart(Room room, TenantId tenant, Cycle since) {
+    exit(room, tenant);
+    waited_[tenant] += now_ - since;
   }
   /// Cells of a cause, rows one behind the other, `holders_in_row()` each. Stays where it is.
   Counter* matrix(u32 cause) { return matrices_[cause].cells().data(); }
   u32 holders_in_row() const { return tenants_ + 1; }
   void enter_elsewhere() { ++elsewhere_; }
-  void leave_elsewhere(TenantId tenant, Cycle since, Cycle now) {
+  void leave_elsewhere(TenantId tenant, Cycle since) {
     --elsewhere_;
-    waited_[tenant] += now - since;
+    waited_[tenant] += now_ - since;
   }
 
  private:
   struct Waiters {
     Holders* holders = nullptr;
-    Counter* matrix = nullptr;  // of the cause, rows one behind the other
-    u64 all = 0;
+    Counter* matrix = nullptr;                   // of the cause, rows one behind the other
     std::array<u32, kMaxTenants> waiting{};      // by tenant
     std::array<u64, kMaxTenants + 1> charged{};  // cycles by holder, to everybody
   };
@@ -176,7 +173,7 @@ class Blame {
   void enter(Room room, TenantId tenant, u32 requests = 1);
   /// One that has waited since a cycle after which nothing has changed.
   void enter_late(Room room, TenantId tenant, Cycle since);
-  void exit(Room room, TenantId tenant, Cycle now, u32 requests = 1);
+  void exit(Room room, TenantId tenant, u32 requests = 1);
   void change(Room room, u32 cause, Holders& holders);
   void charge(Waiters& room, u32 tenant, u64 times);
   void close(Waiters& room);

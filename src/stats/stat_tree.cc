@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <functional>
 #include <iterator>
 
@@ -264,6 +265,18 @@ std::string matrix_cell_name(std::string_view name, u32 cell, u32 tenants) {
   const u32 row = cell / (tenants + 1), column = cell % (tenants + 1);
   return column == tenants ? fmt::format("{}{{tenant={} holder=nobody}}", name, row)
                            : fmt::format("{}{{tenant={} holder={}}}", name, row, column);
+}
+
+std::optional<MatrixCell> matrix_cell_of(std::string_view cell_name, u32 tenants) {
+  constexpr std::string_view kTenant = "{tenant=", kHolder = " holder=", kNobody = "nobody}";
+  const std::size_t tenant = cell_name.find(kTenant), holder = cell_name.find(kHolder);
+  if (tenant == cell_name.npos || holder == cell_name.npos) return std::nullopt;
+  const std::string_view held_by = cell_name.substr(holder + kHolder.size());
+  u32 row = tenants, column = tenants;
+  std::from_chars(cell_name.data() + tenant + kTenant.size(), cell_name.data() + holder, row);
+  if (held_by != kNobody) std::from_chars(held_by.data(), held_by.data() + held_by.size(), column);
+  if (row >= tenants || column > tenants) return std::nullopt;
+  return MatrixCell{cell_name.substr(0, tenant), row, column};
 }
 
 std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& values, bool zero_buckets) {

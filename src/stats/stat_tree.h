@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ struct Stat {
 
 /// "gpu.mmu.0.blame.queue{tenant=0 holder=1}"; the last of a row is {tenant=0 holder=nobody}.
 std::string matrix_cell_name(std::string_view name, u32 cell, u32 tenants);
+/// The other way round; nothing when it is no such name, or one of more tenants.
+struct MatrixCell {
+  std::string_view name;
+  u32 row = 0, column = 0;
+};
+std::optional<MatrixCell> matrix_cell_of(std::string_view cell_name, u32 tenants);
 
 /// The value of every cell at one moment, in the order of the tree.
 using StatSnapshot = std::vector<u64>;

@@ -75,7 +75,7 @@ void Mmu::accept_requests(Cycle now) {
     if (lane == Funnel<TranslationRequest>::kNoLane) return;
     if (blame.on()) {
       const TenantId tenant = wiring_.requests.front(lane).tenant;
-      blame.leave(blame.in_front(lane), tenant, wiring_.requests.arrival(lane), now);
+      blame.leave(blame.in_front(lane), tenant, wiring_.requests.arrival(lane));
       blame.taken_in(tenant, now);
     }
     const TranslationRequest request = wiring_.requests.pop(lane, now);
@@ -134,7 +134,7 @@ bool Mmu::place(Lane& lane, u32 source, Cycle now) {
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
   const u32 number = static_cast<u32>(&lane - lanes_.data());
-  blame.leave(lane.blamed, walk.tenant, first.at, now);
+  blame.leave(lane.blamed, walk.tenant, first.at);
   lane.arrivals.pop();
   full_lanes_[number / 64] &= ~(u64{1} << number % 64);
   if (walker == WalkScheduler::kQueued) {
@@ -328,15 +328,13 @@ void Mmu::note_waits(bool arrivals, Cycle now) {
         now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
   }
   for (u32 i = 0; i < lanes_.size(); ++i) {
-    Lane& lane = lanes_[i];
-    if (!lane.refused && !lane.waits_for_place) continue;
+    const Lane& lane = lanes_[i];
     const bool full = full_lanes_[i / 64] >> i % 64 & 1;
     if (lane.refused) {
       blame.wait_for_place(i, lane.arrivals.front().request.tenant, full);
     } else if (!full) {
       blame.wait_for_intake(i);
     }
-    lane.waits_for_place = lane.refused || full;
   }
 }
 
@@ -374,7 +372,11 @@ void Mmu::flush_tenant(TenantId tenant) {
 void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
   blame.advance(now);
   scheduler_->divide_among(tenants);
-  blame.divide(*scheduler_, now);
+  if (blame.on()) {
+    blame.divide(*scheduler_, now);
+    for (u32 walker = 0; walker < walkers_.size(); ++walker)
+      if (!idle_.contains(walker)) blame.started(walker, walkers_[walker].walk, now);
+  }
   // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
   for (Lane& lane : lanes_) lane.refused = false;
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {

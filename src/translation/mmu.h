@@ -95,8 +95,7 @@ class Mmu final : public Unit {
   struct Lane {
     Ring<Arrival> arrivals;
     Blame::Queue blamed{};
-    bool waits_for_place = false;  // those in front of it are known to wait for what its first waits for
-    bool refused = false;          // its first found no place, and nothing has started since
+    bool refused = false;  // its first found no place, and nothing has started since
   };
   struct Result {
     Translation answer;

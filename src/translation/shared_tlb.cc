@@ -30,7 +30,7 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
 Cycle SharedTlb::tick(Cycle now) {
   if (blame.on()) {
     begin_waits(now);
-    if (std::exchange(ports_used_, false)) port_holders_.reset(config_.ports, now);
+    port_holders_.reset(config_.ports, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
   accept_results(now);
@@ -96,15 +96,13 @@ void SharedTlb::begin_waits(Cycle now) {
     blame.begin_waits(port.blamed, port.waiting, [](const Miss& miss) { return miss.request.tenant; });
 }
 
-/// What has arrived in this cycle and was not looked up begins to wait. While every place for a miss is taken, those that need one wait for a place, and those behind them too; all others
-/// wait for a port.
+/// What has arrived in this cycle and was not looked up begins to wait. While every place for a miss is taken, those
+/// that need one wait for a place, and those behind them too; all others wait for a port.
 void SharedTlb::note_waits(bool arrivals, Cycle now) {
   if (arrivals) {
     wiring_.requests.visit_new(
         now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
   }
-  if (!std::exchange(hold_ups_changed_, false) && misses_.full() == blamed_full_) return;
-  blamed_full_ = misses_.full();
   for (u32 word = 0; word < blamed_.size(); ++word) {
     const u64 held_up = misses_.full() ? held_up_[word] : 0;
     for (u64 changed = held_up ^ blamed_[word]; changed != 0; changed &= changed - 1) {
@@ -146,17 +144,14 @@ void SharedTlb::look_up(Cycle now) {
     if (sm == Funnel<TranslationRequest>::kNoLane) return;
     if (!look_up_one(wiring_.requests.front(sm), now)) {
       held_up_[sm / 64] |= u64{1} << sm % 64;
-      hold_ups_changed_ = true;
       held_key_[sm] = wiring_.requests.front(sm).key;
       continue;
     }
-    hold_ups_changed_ |= held_up_[sm / 64] >> sm % 64 & 1;
     held_up_[sm / 64] &= ~(u64{1} << sm % 64);
     if (blame.on()) {
       const TenantId tenant = wiring_.requests.front(sm).tenant;
-      blame.leave(room_of(sm), tenant, wiring_.requests.arrival(sm), now);
+      blame.leave(room_of(sm), tenant, wiring_.requests.arrival(sm));
       port_holders_.take(tenant, now);
-      ports_used_ = true;
     }
     wiring_.requests.pop(sm, now);
     pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
@@ -169,9 +164,7 @@ void SharedTlb::let_go(u64 key) {
   for (u32 word = 0; word < held_up_.size(); ++word) {
     for (u64 left = held_up_[word]; left != 0; left &= left - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(left));
-      if (held_key_[word * 64 + bit] != key) continue;
-      held_up_[word] &= ~(u64{1} << bit);
-      hold_ups_changed_ = true;
+      if (held_key_[word * 64 + bit] == key) held_up_[word] &= ~(u64{1} << bit);
     }
   }
 }
@@ -224,7 +217,7 @@ void SharedTlb::send_misses(Cycle now) {
     const Miss miss = port.waiting.pop();
     port.requests->push(port.lane, now, miss.request);
     if (!blame.on()) continue;
-    blame.leave(port.blamed, miss.request.tenant, miss.at, now);
+    blame.leave(port.blamed, miss.request.tenant, miss.at);
     walk_holders_[port.mmu].add(miss.request.tenant, now);
   }
 }

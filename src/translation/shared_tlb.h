@@ -127,7 +127,6 @@ class SharedTlb final : public Unit {
   Holders port_holders_, miss_holders_;
   std::vector<Holders> walk_holders_;
   std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
-  bool blamed_full_ = false, hold_ups_changed_ = false, ports_used_ = false;
 };
 
 }  // namespace terrace

@@ -18,8 +18,6 @@ void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, co
   queued_.assign(groups, holders());
   serving_.assign(groups, holders());
   sent_.assign(memory_lanes, holders());
-  serves_.resize(walkers);
-  busy_.assign(walkers, false);
   queued_walks_.assign(tenants, 0);
   queued_since_.assign(tenants, 0);
   group_of_walker_.resize(walkers);
@@ -33,15 +31,12 @@ void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, co
 }
 
 void WalkBlame::divide(const WalkScheduler& scheduler, Cycle now) {
-  if (!on()) return;
   std::vector<u32> walkers(groups(), 0);
   for (u32 i = 0; i < group_of_walker_.size(); ++i) {
     const std::optional<TenantId> owner = scheduler.owner(i);
     ++walkers[group_of_walker_[i] = owner ? group_of(*owner) : 0];
   }
   for (u32 i = 0; i < groups(); ++i) serving_[i].reset(walkers[i], now);
-  for (u32 i = 0; i < busy_.size(); ++i)
-    if (busy_[i]) serving_[group_of_walker_[i]].take(serves_[i], now);
 }
 
 void WalkBlame::wait_for_place(u32 lane, TenantId first, bool full) {
@@ -66,7 +61,7 @@ void WalkBlame::left_queue(const Walk& walk, Cycle now) {
   queued_[group_of(walk.tenant)].remove(walk.tenant, now);
   --queued_walks_[index(walk.tenant)];
   queued_since_[index(walk.tenant)] -= walk.arrived;
-  depart(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived, now);
+  depart(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived);
 }
 
 void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const {
@@ -82,20 +77,17 @@ void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const
 
 void WalkBlame::started(u32 walker, const Walk& walk, Cycle now) {
   if (!on()) return;
-  serves_[walker] = walk.tenant;
-  busy_[walker] = true;
   serving_[group_of_walker_[walker]].take(walk.tenant, now);
 }
 
 void WalkBlame::ended(u32 walker, const Walk& walk, Cycle now) {
   if (!on()) return;
-  busy_[walker] = false;
   serving_[group_of_walker_[walker]].give_back(walk.tenant, now);
 }
 
 void WalkBlame::read_sent(u32 lane, TenantId tenant, Cycle since, Cycle now) {
   if (!on()) return;
-  leave(unsent(lane), tenant, since, now);
+  leave(unsent(lane), tenant, since);
   sent_[lane].only(tenant, now);
 }
 

@@ -1,5 +1,5 @@
-// Which tenant's walks wait for which tenant: in front of the MMU, for a place in a queue, for a walker, and for the way
-// to memory. Where walkers have owners, a walk waits for those of its own tenant only: the others may take it, but owe
+// Which tenant's walks wait for which tenant: in front of the MMU, for a place in a queue, for a walker, and for the
+// way to memory. Where walkers have owners, a walk waits for those of its own tenant only: the others may take it, but owe
 // it nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,11 +14,11 @@ namespace terrace {
 class WalkBlame : public Blame {
  public:
   void enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, const WalkScheduler& scheduler);
-  /// Owners of walkers have changed, between cycles.
+  /// Owners of walkers have changed, between cycles. Walkers count as idle: then `started` for each that is not.
   void divide(const WalkScheduler& scheduler, Cycle now);
 
-  // Rooms: by lane, what has arrived in front of the MMU and what has been looked up; by group, walks in queues; by lane
-  // of the memory, reads that have not left.
+  // Rooms: by lane, what has arrived in front of the MMU and what has been looked up; by group, walks in queues; by
+  // lane of the memory, reads that have not left.
   Room in_front(u32 lane) const { return lane; }
   Room looked_up(u32 lane) const { return lanes_ + lane; }
   Room unsent(u32 lane) const { return 2 * lanes_ + groups() + lane; }
@@ -51,8 +51,6 @@ class WalkBlame : public Blame {
   std::vector<Holders> queued_, serving_;  // by group: places in queues, walkers
   std::vector<Holders> sent_;              // by lane of the memory: whose read left last
   std::vector<u32> group_of_walker_;
-  std::vector<TenantId> serves_;  // by walker, when it is busy
-  std::vector<bool> busy_;
   std::vector<u64> queued_walks_, queued_since_;  // by tenant: how many are in queues, their cycles of arrival summed
 };
 

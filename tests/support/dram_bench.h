@@ -98,6 +98,7 @@ class DramBench {
       : scheduler(options.engine),
         full(config.resolved()),
         channel(config, {.index = options.index,
+                         .channels = full.channels,
                          .core_mhz = options.core_mhz ? options.core_mhz : full.clock_mhz,
                          .line_bytes = options.line_bytes,
                          .tenants = options.tenants}),

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "engine/rng.h"
 #include "timing/scripted_tenants.h"
 
 namespace terrace {
@@ -27,17 +28,12 @@ GpuConfig crowded_gpu() {
   return config;
 }
 
-u64 mixed(u64 x) {  // splitmix64's finaliser
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-
 /// Loads, stores of parts of lines and of whole lines, atomics, loads past the L1: all at random among 48 lines on 12
 /// pages, from every warp.
 ScriptedTenant crowd(u64 seed, u32 launches = 1) {
   const auto line = [seed](const ScriptPlace& place, u32 op, u32 part) {
-    const u64 random = mixed(seed ^ mixed(place.block << 32 | place.warp << 24 | place.round << 8 | op << 4 | part));
+    const u64 access = place.block << 32 | place.warp << 24 | place.round << 8 | op << 4 | part;
+    const u64 random = Rng(seed << 48 ^ access, "lines").next();
     return GuestMemory::kBase + random % 12 * 4096 + random / 12 % 4 * 128;
   };
   const auto spread = [line](u32 op) {

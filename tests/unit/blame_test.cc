@@ -64,7 +64,7 @@ TEST_F(BlameOfTwo, AWaitIsChargedToWhoeverHeldThePortInEachOfItsCycles) {
   at(17);
   port_.reset(1, 17);
   at(20);
-  blame_.leave(kPort, kLight, 10, 20);
+  blame_.leave(kPort, kLight, 10);
   settle(25);
   EXPECT_EQ(matrix("port"), (Matrix{{4, 3, 3}, {0, 0, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{10, 0}));
@@ -76,7 +76,7 @@ TEST_F(BlameOfTwo, WhatHoldersDidBeforeSomebodyWaitedIsNotCharged) {
   at(8);
   blame_.arrive(kPort, kLight);
   at(9);
-  blame_.leave(kPort, kLight, 8, 9);
+  blame_.leave(kPort, kLight, 8);
   port_.only(kLight, 30);
   at(40);
   blame_.arrive(kPort, kHeavy);
@@ -91,17 +91,17 @@ TEST_F(BlameOfTwo, SeveralThatWaitAreChargedEach) {
   blame_.arrive(kPort, kLight);
   blame_.arrive(kPort, kHeavy);
   at(5);
-  blame_.leave(kPort, kLight, 0, 5);
+  blame_.leave(kPort, kLight, 0);
   at(7);
-  blame_.leave(kPort, kLight, 0, 7);
-  blame_.leave(kPort, kHeavy, 0, 7);
+  blame_.leave(kPort, kLight, 0);
+  blame_.leave(kPort, kHeavy, 0);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 12, 0}, {0, 7, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{12, 7}));
 }
 
 TEST_F(BlameOfTwo, WhoGoesInTheCycleInWhichItComesHasNotWaited) {
   at(5);
-  blame_.leave(kPort, kLight, 5, 5);
+  blame_.leave(kPort, kLight, 5);
   settle(9);
   EXPECT_EQ(waited(), (std::vector<u64>{0, 0}));
   tree_.check_identities();
@@ -145,11 +145,11 @@ TEST_F(BlameOfTwo, RequestsInAQueueWaitFromTheirOwnCycleOnThoughNobodyLooks) {
   EXPECT_EQ(queue.waiting, 2u) << "the third can go in this very cycle";
   settle(10, {{kLight, 3}, {kHeavy, 8}});
   EXPECT_EQ(matrix("place"), (Matrix{{0, 5, 2}, {0, 2, 0}}));
-  blame_.leave(queue, kLight, 3, 10);
+  blame_.leave(queue, kLight, 3);
   EXPECT_EQ(queue.waiting, 1u);
   at(11);
-  blame_.leave(queue, kHeavy, 8, 11);
-  blame_.leave(queue, kLight, 11, 11);
+  blame_.leave(queue, kHeavy, 8);
+  blame_.leave(queue, kLight, 11);
   EXPECT_EQ(queue.waiting, 0u) << "who goes at once has not waited";
   settle(11);
   EXPECT_EQ(waited(), (std::vector<u64>{7, 3}));
@@ -165,8 +165,8 @@ TEST_F(BlameOfTwo, ThoseThatMoveToAnotherRoomKeepTheirTime) {
   at(4);
   blame_.move(kPort, kPlace, kLight, 2);
   at(10);
-  blame_.leave(kPlace, kLight, 0, 10);
-  blame_.leave(kPlace, kLight, 0, 10);
+  blame_.leave(kPlace, kLight, 0);
+  blame_.leave(kPlace, kLight, 0);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 8, 0}, {0, 0, 0}}));
   EXPECT_EQ(matrix("place"), (Matrix{{12, 0, 0}, {0, 0, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{20, 0}));
@@ -182,7 +182,7 @@ TEST_F(BlameOfTwo, ARoomThatWaitsForSomethingElseIsChargedForBoth) {
   at(9);
   blame_.waits_for(kPort, kPort, port_);
   at(11);
-  blame_.leave(kPort, kLight, 0, 11);
+  blame_.leave(kPort, kLight, 0);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 6, 0}, {0, 0, 0}}));
   EXPECT_EQ(matrix("place"), (Matrix{{5, 0, 0}, {0, 0, 0}}));
 }
@@ -196,7 +196,7 @@ TEST_F(BlameOfTwo, RowsSumUpWhereverARunIsCutOffAndNothingCountsTwice) {
     tree_.check_identities(true);
   }
   at(9);
-  blame_.leave(kPort, kLight, 0, 9);
+  blame_.leave(kPort, kLight, 0);
   settle(12);
   EXPECT_EQ(waited(), (std::vector<u64>{9, 0}));
   tree_.check_identities();
@@ -206,7 +206,7 @@ TEST_F(BlameOfTwo, AForgottenDepartureIsNoticed) {
   blame_.arrive(kPort, kLight);
   blame_.arrive(kPort, kLight);
   at(4);
-  blame_.leave(kPort, kLight, 0, 4);
+  blame_.leave(kPort, kLight, 0);
   EXPECT_THROW(settle(9), ModelError);
   EXPECT_THROW(tree_.check_identities(), ModelError);
 }
@@ -216,7 +216,7 @@ TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
   at(2);
   blame_.arrive(kPort, kHeavy);
   at(6);
-  blame_.leave(kPort, kHeavy, 0, 6);  // it was the light one
+  blame_.leave(kPort, kHeavy, 0);  // it was the light one
   settle(9, {{kHeavy, 2}});
   EXPECT_THROW(tree_.check_identities(true), ModelError);
 }
@@ -224,7 +224,7 @@ TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
 TEST_F(BlameOfTwo, AWrongTimeIsNoticed) {
   blame_.arrive(kPort, kLight);
   at(6);
-  blame_.leave(kPort, kLight, 1, 6);
+  blame_.leave(kPort, kLight, 1);
   settle(9);
   EXPECT_THROW(tree_.check_identities(true), ModelError);
 }
@@ -287,7 +287,7 @@ TEST(BlameOff, NothingIsCounted) {
   tree.add("gpu.mmu.blame", blame);
   blame.arrive(0, kLight);
   blame.advance(9);
-  blame.leave(0, kLight, 0, 9);
+  blame.leave(0, kLight, 0);
   blame.settle(9, [](const Blame::Waiting& waits) { waits(kLight, 0); });
   std::vector<ResultLeaf> leaves;
   flatten_result(tree.json(), "", leaves);
