@@ -20,20 +20,24 @@ class ClockDomain {
     const u64 common = std::gcd(own_frequency, core_frequency);
     numerator_ = own_frequency / common;
     denominator_ = core_frequency / common;
-    narrow_ = ~u64{0} / std::max(numerator_, denominator_) - 1;
+    by_numerator_ = Quotient(numerator_);
+    by_denominator_ = Quotient(denominator_);
+    // Products of both directions, the second of them rounded up, must be small enough for both quotients.
+    const u64 larger = std::max(numerator_, denominator_);
+    narrow_ = std::max<u64>(Quotient(larger).limit() / larger, 1) - 1;
   }
 
   /// How many own cycles have begun by core cycle `core`; cycle 0 begins with core cycle 0.
   u64 local(Cycle core) const {
     if (core < narrow_) [[likely]]
-      return core * numerator_ / denominator_;
+      return by_denominator_(core * numerator_);
     return static_cast<u64>(static_cast<Wide>(core) * numerator_ / denominator_);
   }
 
   /// The first core cycle in which own cycle `local` has begun: the inverse of `local`, rounded up.
   Cycle core(u64 local) const {
     if (local < narrow_) [[likely]]
-      return (local * denominator_ + numerator_ - 1) / numerator_;
+      return by_numerator_(local * denominator_ + numerator_ - 1);
     return static_cast<Cycle>((static_cast<Wide>(local) * denominator_ + numerator_ - 1) / numerator_);
   }
 
@@ -41,8 +45,24 @@ class ClockDomain {
 
  private:
   __extension__ using Wide = unsigned __int128;
+  /// x / divisor for x below limit(), by a multiplication, since hosts divide slowly: with the inverse rounded up to a
+  /// multiple of 2^-64 the product is too large by less than x * 2^-64, which must not reach the next multiple of
+  /// 1 / divisor.
+  class Quotient {
+   public:
+    Quotient() = default;
+    explicit Quotient(u64 divisor) : divisor_(divisor), inverse_(~u64{0} / divisor + 1) {}
+    u64 limit() const { return ~u64{0} / divisor_; }
+    u64 operator()(u64 x) const { return inverse_ == 0 ? x : static_cast<u64>(static_cast<Wide>(x) * inverse_ >> 64); }
+    friend bool operator==(const Quotient&, const Quotient&) = default;
+
+   private:
+    u64 divisor_ = 1;
+    u64 inverse_ = 0;  // 0 stands for 2^64
+  };
   u64 numerator_ = 1;
   u64 denominator_ = 1;
+  Quotient by_numerator_, by_denominator_;
   u64 narrow_ = ~u64{0} - 1;  // below that, 64 bits are enough
 };
 

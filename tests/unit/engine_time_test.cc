@@ -53,6 +53,28 @@ TEST(Clock, DoesNotDriftOrOverflowAfterATrillionCycles) {
   EXPECT_EQ(clock.local(170 * periods), 279 * periods);  // 1674 / 1020 = 279 / 170
 }
 
+TEST(Clock, DividesAsWideNumbersDoAtEveryMagnitude) {
+  __extension__ using Wide = unsigned __int128;
+  Rng rng(7, "clock");
+  for (const auto& [own, core] : {std::pair<u64, u64>{1, 1},
+                                  {1, 3},
+                                  {4, 1},
+                                  {1674, 1020},
+                                  {999'983, 1'000'003},
+                                  {u64{1} << 40 | 1, (u64{1} << 33) + 1}}) {
+    const ClockDomain clock(own, core);
+    for (u32 i = 0; i < 20'000; ++i) {
+      const u64 cycle = rng.next() >> (16 + i % 48);
+      const u64 sharp = cycle / core * core;  // where quotients step
+      for (const u64 at : {cycle, sharp, sharp + 1, sharp == 0 ? 0 : sharp - 1}) {
+        ASSERT_EQ(clock.local(at), static_cast<u64>(Wide{at} * own / core)) << own << "/" << core << " at " << at;
+        ASSERT_EQ(clock.core(at), static_cast<u64>((Wide{at} * core + own - 1) / own))
+            << own << "/" << core << " " << at;
+      }
+    }
+  }
+}
+
 TEST(Scheduler, TicksEveryUnitInTheFirstCycleAndThenOnlyWhoIsDue) {
   Scheduler scheduler;
   Puppet busy, idle;
