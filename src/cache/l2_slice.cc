@@ -48,28 +48,28 @@ void L2Slice::enable_blame(u32 tenants) {
 
 void L2Slice::settle(Cycle now) {
   if (!blame.on()) return;
-  begin_waits(now);
+  blame.advance(now);
+  begin_waits();
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (const Ring<Reply>* replies : {&filled_, &hits_}) {
       for (u32 i = 0; i < replies->size() && (*replies)[i].at < now; ++i)
         waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
     }
     wiring_.from_dram.visit_arrived(now - 1,
-                                    [&](const DramReply& reply, Cycle arrived) { waits(tenant_of(reply), arrived); });
+                                    [&](const DramReply& reply, Cycle arrived) { waits(reply.tenant, arrived); });
   });
 }
 
 /// Replies that could have been sent earlier wait.
-void L2Slice::begin_waits(Cycle now) {
+void L2Slice::begin_waits() {
   const auto tenant_of_reply = [this](const Reply& reply) { return accesses_[reply.access].tenant; };
-  blame.advance(now);
   blame.begin_waits(waiting_filled_, filled_, tenant_of_reply);
   blame.begin_waits(waiting_hits_, hits_, tenant_of_reply);
 }
 
 /// What has arrived in this cycle and was not taken begins to wait.
 void L2Slice::note_waits(Cycle now) {
-  wiring_.from_dram.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, tenant_of(reply)); });
+  wiring_.from_dram.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, reply.tenant); });
   wiring_.requests.note_waits(wiring_.port, now);
 }
 
@@ -95,7 +95,8 @@ void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
 }
 
 Cycle L2Slice::tick(Cycle now) {
-  if (blame.on()) begin_waits(now);
+  blame.advance(now);
+  if (blame.on() && replies_due_) begin_waits();
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
   send_reply(now);
@@ -110,7 +111,7 @@ void L2Slice::accept_fill(Cycle now) {
   if (!reply || !filled_.empty()) return;
   Meta meta{.copy = reply->copy};
   if (blame.on()) {
-    const TenantId holder = tenant_of(*reply);
+    const TenantId holder = reply->tenant;
     blame.leave(kFills, holder, wiring_.from_dram.next_arrival());
     held_[kMissEntry].remove(holder, now);
     last_fill_.only(holder, now);
@@ -263,11 +264,13 @@ void L2Slice::commit(Cycle) {
 
 /// Requests that may be looked up are woken for by the crossbar; one that was refused waits for a reply or a dirty line
 /// to leave, for a fill, or for a place on the way to memory, and each of those ticks this unit.
-Cycle L2Slice::next_wakeup(Cycle now) const {
+Cycle L2Slice::next_wakeup(Cycle now) {
   Cycle next = kNever;
+  replies_due_ = false;
   for (const Ring<Reply>* replies : {&filled_, &hits_}) {
     if (replies->empty()) continue;
     const Cycle at = replies->front().at;
+    replies_due_ |= at <= now;
     // The one that was refused is woken for; the other one's time may still come.
     if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
   }

@@ -118,7 +118,7 @@ class L2Slice final : public Unit {
   bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
   bool refuse_miss(u64 line, TenantId tenant, Cycle now);
   void send_to_dram(const DramRequest& request, Cycle now);
-  void begin_waits(Cycle now);
+  void begin_waits();
   void note_waits(Cycle now);
   void accept_fill(Cycle now);
   void send_reply(Cycle now);
@@ -129,11 +129,8 @@ class L2Slice final : public Unit {
   void perform(AccessRef ref, const Access& access, Meta& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
-  TenantId tenant_of(const DramReply& reply) const {
-    return accesses_[misses_.first_waiter(line_of(reply.line))].tenant;
-  }
   u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
-  Cycle next_wakeup(Cycle now) const;
+  Cycle next_wakeup(Cycle now);
 
   Scheduler& scheduler_;
   UnitId self_{};
@@ -153,6 +150,7 @@ class L2Slice final : public Unit {
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;
+  bool replies_due_ = false;  // some could have been sent by the end of the last tick
   // Who holds what others wait for.
   Holders held_[kLacks];
   Ring<TenantId> on_link_;  // whose requests were sent to memory last: as many as the link holds

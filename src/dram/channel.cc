@@ -48,7 +48,7 @@ void Channel::enable_blame(u32 tenants) {
 /// Lines that could have been sent back earlier wait.
 void Channel::begin_waits() {
   for (Source& source : sources_)
-    blame.begin_waits(source.blamed, source.returns, [](const Return& done) { return done.tenant; });
+    blame.begin_waits(source.blamed, source.returns, [](const Return& done) { return done.reply.tenant; });
 }
 
 void Channel::note_waits(Cycle now) {
@@ -76,7 +76,7 @@ void Channel::settle_blame(Cycle now) {
         if (!request.write) waits(request.tenant, arrived);
       });
       for (u32 i = 0; i < source.returns.size() && source.returns[i].at < now; ++i)
-        waits(source.returns[i].tenant, source.returns[i].at);
+        waits(source.returns[i].reply.tenant, source.returns[i].at);
     }
   });
 }
@@ -117,9 +117,9 @@ void Channel::deliver(Cycle now) {
         break;
       }
       const Return done = source.returns.pop();
-      blame.returned(source.blamed, done.tenant, done.at, now);
+      blame.returned(source.blamed, done.reply.tenant, done.at, now);
       source.replies->push(now, done.reply);
-      ++(done.walk ? stats.walk : stats.data).replies[done.tenant];
+      ++(done.walk ? stats.walk : stats.data).replies[done.reply.tenant];
       --stats.reads_in_flight;
       if (returning_-- == config_.return_entries) {  // reads had stopped for want of a place
         column_at_ = 0;
@@ -182,6 +182,8 @@ bool Channel::offer(u32 from, Cycle now) {
   DramTrafficStats& traffic = request.walk_level != 0 ? stats.walk : stats.data;
   ++(request.write ? traffic.writes : traffic.reads)[request.tenant];
   ++waiting_[request.write];
+  ++waiting_in_[source.next.bank];
+  occupied_ |= u64{1} << source.next.bank;
   ++stats.waiting;
   stats.reads_in_flight += !request.write;
   look_now(now);
@@ -209,7 +211,7 @@ void Channel::turn() {
   else
     writing_ = writes >= config_.write_high || (reads == 0 && writes > 0);
   if (writing_ == before) return;
-  stale_ = all_banks_;
+  stale_ |= occupied_;
   ++stats.turns;
 }
 

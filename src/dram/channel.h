@@ -93,7 +93,6 @@ class Channel final : public Unit {
   struct Return {
     Cycle at = 0;
     DramReply reply;
-    TenantId tenant{};
     bool walk = false;
   };
   struct Source {
@@ -180,6 +179,7 @@ class Channel final : public Unit {
   std::vector<u16> free_slots_;
   u64 next_age_ = 0;
   u32 waiting_[2] = {};  // reads, writes
+  u16 waiting_in_[DramDevice::kMaxBanks] = {};
   u32 returning_ = 0;
   Cycle next_return_ = kNever;  // the first that comes later than now
   bool returns_held_ = false;   // some wait for a reply link
@@ -194,7 +194,8 @@ class Channel final : public Unit {
   u32 passed_ = 0;  // lines that went before the oldest one whose bank was ready
   // Banks, a bit each.
   u64 all_banks_;
-  u64 stale_ = 0;  // the choice must be asked for again
+  u64 stale_ = 0;     // the choice must be asked for again
+  u64 occupied_ = 0;  // requests wait for them
   u64 wants_column_ = 0, wants_activate_ = 0, wants_precharge_ = 0;
   u64 blocked_ = 0;                 // their rank is to be refreshed
   u64 fresh_ = 0, conflicted_ = 0;  // opened for a request not yet served; another row was closed for it

@@ -253,11 +253,12 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
     const Cycle at = clock_.core(end);
     traffic.latency.add(at - slot.accepted);
     traffic.read_latency[tenant] += at - slot.accepted;
-    sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, slot.request.copy}, tenant, walk});
+    sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, tenant, slot.request.copy}, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;
   }
   --waiting_[write];
+  if (--waiting_in_[bank] == 0) occupied_ &= ~bit(bank);
   --stats.waiting;
   free_slots_.push_back(index);
   retry_refused();

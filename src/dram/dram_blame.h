@@ -29,12 +29,12 @@ class DramBlame : public Blame {
   /// The bank works towards this request, and cannot go on before command cycle `ready`.
   void works_towards(u32 bank, u16 slot, u64 ready) {
     Bank& its = banks_[bank];
+    const Cycle until = ready == kNever ? kNever : clock_.core(ready);
     const bool other = its.serves != slot && its.serves != kNoSlot;
-    if (!other && its.ready == ready) return;
-    charge(bank, now());
-    its.ready = ready;
+    if (!other && its.until == until) return;
+    charge(its, now());
+    its.until = until;
     if (other) its.serves = kNoSlot;
-    if (its.waiting > 0) its.until = core(ready);
   }
   /// It got a row command for this request.
   void row_command(u32 bank, u16 slot, TenantId tenant, bool write);
@@ -54,24 +54,23 @@ class DramBlame : public Blame {
   enum Cause : u32 { kPlaces, kBanks, kBus, kReturns };
   struct Bank {
     Cycle last = 0;
-    u64 ready = 0;    // the command cycle from which on it allows what it works towards
-    Cycle until = 0;  // the same in core cycles, while reads wait
+    Cycle until = 0;       // from then on it allows what it works towards
+    u32* reads = nullptr;  // that wait, by tenant
     u32 holder = 0;
-    u32 waiting = 0;
-    u16 serves = kNoSlot;
+    u32 readers = 0;  // tenants whose reads wait, a bit each
     u32 served_tenant = 0;
+    u16 serves = kNoSlot;
   };
-  void charge(u32 bank, Cycle now) {
-    if (banks_[bank].waiting > 0 && banks_[bank].last != now) charge_reads(bank, now);
-    banks_[bank].last = now;
+  void charge(Bank& bank, Cycle now) {
+    if (bank.readers != 0 && bank.last != now) charge_reads(bank, now);
+    bank.last = now;
   }
-  void charge_reads(u32 bank, Cycle now);
-  Cycle core(u64 ready) const { return ready == kNever ? kNever : clock_.core(ready); }
+  void charge_reads(Bank& bank, Cycle now);
 
   ClockDomain clock_;
   std::vector<Bank> banks_;
   std::vector<u32> reads_;  // by bank, then tenant
-  Counter *bank_cells_ = nullptr, *bus_cells_ = nullptr;
+  u64 *bank_cells_ = nullptr, *bus_cells_ = nullptr;
   std::vector<Cycle> served_;  // by slot
   u64 waited_for_ = 0;         // banks, a bit each
   u32 bus_holder_ = 0;

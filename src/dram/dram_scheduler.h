@@ -4,8 +4,9 @@
 //   offer   once per arriving request, and after a refusal again whenever something was taken or an epoch ended.
 //           Refusing holds up the source it came from until then: that is how queues are bounded.
 //   next    when a bank's choice may have changed: the bank served its last choice, a refresh closed its row, the
-//           channel turned between reads and writes, or the scheduler itself marked the bank as changed. The channel
-//           precharges and activates towards the choice, which stays in the scheduler and may still change.
+//           channel turned between reads and writes while something waited for the bank, or the scheduler itself marked
+//           the bank as changed. The channel precharges and activates towards the choice, which stays in the scheduler
+//           and may still change.
 //   take    when the choice's column command is issued: the request leaves the scheduler.
 //   on_epoch  between cycles, from whoever keeps the epochs; then everything is asked anew. Nothing else may make a
 //           scheduler change its mind: it must not depend on time alone, so that the channel can sleep.

@@ -75,8 +75,6 @@ class MissTable {
     const u32 entry = find(key);
     return entry == kNone ? 0 : entries_[entry].count;
   }
-  /// Who joined first; only while the key is awaited.
-  const Waiter& first_waiter(u64 key) const { return nodes_[entries_[find(key)].first].waiter; }
   u32 size() const { return static_cast<u32>(entries_.size() - free_entries_.size()); }
   bool empty() const { return size() == 0; }
   bool full() const { return free_entries_.empty(); }

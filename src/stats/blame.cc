@@ -2,6 +2,7 @@
 #include "stats/blame.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -20,96 +21,84 @@ void Holders::turns(Cycle from, Cycle to, Add&& add) const {
   const Cycle length = to - from;
   if (sole_ != kSeveral) return add(sole_, length);
   if (parts_ == 0) return add(nobody_, length);
-  if (length == 1) {  // by far the most frequent
-    u64 part = part_of(from);
-    u32 holder = 0;
-    for (; part >= held_[holder]; ++holder) part -= held_[holder];
-    return add(holder, 1);
+  Cycle left = length;
+  if (length >= parts_) {
+    for (u32 holder = 0; holder <= nobody_; ++holder) add(holder, length / parts_ * held_[holder]);
+    left = length % parts_;
   }
-  const u64 rounds = length / parts_, first = part_of(from), end = first + length % parts_;
-  u64 part = 0;
-  for (u32 holder = 0; holder <= nobody_; ++holder) {
-    const u64 behind = part + held_[holder];
-    const auto within = [&](u64 low, u64 high) {
-      return std::max(std::max(low, part), std::min(high, behind)) - std::max(low, part);
-    };
-    add(holder, rounds * held_[holder] + within(first, std::min<u64>(end, parts_)) +
-                    (end > parts_ ? within(0, end - parts_) : 0));
-    part = behind;
+  u64 part = part_of(from);
+  for (u32 holder = 0; left > 0; holder = holder == nobody_ ? 0 : holder + 1) {
+    if (part >= held_[holder]) {
+      part -= held_[holder];
+      continue;
+    }
+    const u64 turns = std::min(left, held_[holder] - part);
+    add(holder, turns);
+    left -= turns;
+    part = 0;
   }
 }
 
-// Called from many places of units that each fill a cache of instructions by themselves: never inlined.
-[[gnu::noinline]] void Holders::take(TenantId tenant, Cycle now) {
-  count(now);
-  ++held_[index(tenant)];
-  --held_[nobody_];
-}
-[[gnu::noinline]] void Holders::give_back(TenantId tenant, Cycle now) {
-  count(now);
-  --held_[index(tenant)];
-  ++held_[nobody_];
-}
-[[gnu::noinline]] void Holders::add(TenantId tenant, Cycle now) {
-  count(now);
-  ++held_[index(tenant)];
-  ++parts_;
-}
-[[gnu::noinline]] void Holders::remove(TenantId tenant, Cycle now) {
-  count(now);
-  --held_[index(tenant)];
-  --parts_;
-}
-
-void Holders::count_up(Cycle now) {
+// Many units call this, and each fills a cache of instructions by itself.
+[[gnu::noinline]] void Holders::count_up(Cycle now) {
   turns(last_, now, [this](u32 holder, Cycle cycles) { cycles_[holder] += cycles; });
   last_ = now;
 }
 
 void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
   tenants_ = tenants;
+  row_length_ = holders_with_padding(tenants);
   causes_ = std::move(causes);
+  cells_.assign(causes_.size() * tenants * row_length_, 0);
   matrices_.resize(causes_.size());
   for (TenantMatrix& matrix : matrices_) matrix.resize(tenants);
   rooms_.resize(rooms);
   settled_.assign(tenants, 0);
 }
 
-void Blame::enter(Room number, TenantId tenant, u32 requests) {
+namespace {
+
+/// Both are padded. Sums are made before any is stored: the rows need not be known to be apart.
+template <class Op>
+void combine(u64* row, const u64* cycles, u32 length, Op op) {
+  for (u32 first = 0; first < length; first += kHoldersAtOnce) {
+    u64 sums[kHoldersAtOnce];
+    for (u32 i = 0; i < kHoldersAtOnce; ++i) sums[i] = op(row[first + i], cycles[first + i]);
+    for (u32 i = 0; i < kHoldersAtOnce; ++i) row[first + i] = sums[i];
+  }
+}
+
+}  // namespace
+
+void Blame::enter(Room number, TenantId tenant) {
   Waiters& room = rooms_[number];
-  room.holders->watch(requests, now_);
-  room.waiting[index(tenant)] += requests;
-  present_ += requests;
-  charge(room, index(tenant), 0 - u64{requests});
+  room.holders->watch(1, now_);
+  ++room.waiting[index(tenant)];
+  combine(row_of(room, tenant), room.holders->cycles(), row_length_, std::minus{});
 }
 
 void Blame::enter_late(Room number, TenantId tenant, Cycle since) {
   enter(number, tenant);
   const Waiters& room = rooms_[number];
-  Counter* row = row_of(room, index(tenant));
+  u64* row = row_of(room, tenant);
   room.holders->turns(since, now_, [row](u32 holder, Cycle cycles) { row[holder] += cycles; });
 }
 
-void Blame::exit(Room number, TenantId tenant, u32 requests) {
+void Blame::exit(Room number, TenantId tenant) {
   Waiters& room = rooms_[number];
-  SIM_DCHECK(room.waiting[index(tenant)] >= requests, "a request of tenant {} leaves a room in which none waits",
+  SIM_DCHECK(room.waiting[index(tenant)] > 0, "a request of tenant {} leaves a room in which none waits",
              index(tenant));
-  room.holders->unwatch(requests, now_);
-  charge(room, index(tenant), requests);
-  room.waiting[index(tenant)] -= requests;
-  present_ -= requests;
+  room.holders->unwatch(1, now_);
+  --room.waiting[index(tenant)];
+  combine(row_of(room, tenant), room.holders->cycles(), row_length_, std::plus{});
 }
 
-/// What the meter shows beyond what everybody in the room was charged, so many times.
-void Blame::charge(Waiters& room, u32 tenant, u64 times) {
-  const u64* cycles = room.holders->cycles();
-  Counter* row = row_of(room, tenant);
-  for (u32 holder = 0; holder <= tenants_; ++holder) row[holder] += times * (cycles[holder] - room.charged[holder]);
-}
-
-void Blame::close(Waiters& room) {
-  for (u32 tenant = 0; tenant < tenants_; ++tenant) charge(room, tenant, room.waiting[tenant]);
-  for (u32 holder = 0; holder <= tenants_; ++holder) room.charged[holder] = room.holders->cycles()[holder];
+void Blame::read(const Waiters& room, u64 times) {
+  for (u32 tenant = 0; tenant < tenants_; ++tenant) {
+    u64* row = row_of(room, TenantId(tenant));
+    const u64 readings = times * room.waiting[tenant];
+    for (u32 holder = 0; holder <= tenants_; ++holder) row[holder] += readings * room.holders->cycles()[holder];
+  }
 }
 
 void Blame::change(Room number, u32 cause, Holders& holders) {
@@ -117,21 +106,31 @@ void Blame::change(Room number, u32 cause, Holders& holders) {
   const u64 all = std::accumulate(room.waiting.begin(), room.waiting.end(), u64{0});
   if (room.holders != nullptr) {
     room.holders->unwatch(all, now_);
-    close(room);
+    read(room, 1);
   }
   room.holders = &holders;
-  room.matrix = matrices_[cause].cells().data();
+  room.cells = cells(cause);
   holders.watch(all, now_);
-  for (u32 holder = 0; holder <= tenants_; ++holder) room.charged[holder] = holders.cycles()[holder];
+  read(room, 0 - u64{1});
 }
 
 void Blame::settle(Cycle now, const std::function<void(const Waiting&)>& visit) {
   if (!on()) return;
   advance(now);
+  present_ = elsewhere_;
   for (Waiters& room : rooms_) {
     room.holders->count(now);
-    close(room);
+    read(room, 1);
+    present_ += std::accumulate(room.waiting.begin(), room.waiting.end(), u64{0});
   }
+  for (u32 cause = 0; cause < causes_.size(); ++cause) {
+    for (u32 tenant = 0; tenant < tenants_; ++tenant) {
+      const u64* row = cells(cause) + size_t{tenant} * row_length_;
+      for (u32 holder = 0; holder <= tenants_; ++holder) matrices_[cause].row(tenant)[holder].value = row[holder];
+    }
+  }
+  for (Waiters& room : rooms_) read(room, 0 - u64{1});
+
   for (u32 tenant = 0; tenant < tenants_; ++tenant) waited_[TenantId(tenant)] += 0 - std::exchange(settled_[tenant], 0);
   u64 really = 0;
   visit([&](TenantId tenant, Cycle since) {
@@ -139,7 +138,7 @@ void Blame::settle(Cycle now, const std::function<void(const Waiting&)>& visit) 
     settled_[index(tenant)] += now - since;
     waited_[tenant] += now - since;
   });
-  SIM_CHECK(present_ + elsewhere_ == really, "{} requests are said to wait, and {} do", present_ + elsewhere_, really);
+  SIM_CHECK(present_ == really, "{} requests are said to wait, and {} do", present_, really);
 }
 
 void Blame::describe(StatFields& v) {
@@ -150,7 +149,7 @@ void Blame::describe(StatFields& v) {
     rows.add(matrices_[i]);
   }
   v.always("every cycle of waiting is charged once", rows, sum(waited_));
-  v.identity("nobody waits any more", sum(present_ + elsewhere_), sum(u64{0}));
+  v.identity("nobody waits any more", sum(present_), sum(u64{0}));
 }
 
 }  // namespace terrace

@@ -4,9 +4,10 @@
 // is charged, so charges are whole cycles and follow the shares. A part that nobody holds charges nobody.
 //
 // Holders are a meter: they count for how many cycles each held. What a request is charged is the difference of two
-// readings, when it comes and when it goes, so that nothing is done while it waits. Independently its own waiting time
-// is measured from the cycle in which it came. Both must agree for each tenant, at the end of every run. Unless
-// `enable` was called nothing is counted. docs/blame.md has the readings.
+// readings, when it comes and when it goes, so that nothing is done while it waits: the first is taken off its row, the
+// second put there, and `settle` reads for those that still wait. Independently its own waiting time is measured from
+// the cycle in which it came. Both must agree for each tenant, at the end of every run. Unless `enable` was called
+// nothing is counted. docs/blame.md has the readings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,32 +20,53 @@
 
 namespace terrace {
 
+/// Cycles by holder, tenants and nobody, are added and taken off four at a time: a row of a few tenants in one go.
+constexpr u32 kHoldersAtOnce = 4;
+constexpr u32 holders_with_padding(u32 tenants) {
+  return (tenants + kHoldersAtOnce) / kHoldersAtOnce * kHoldersAtOnce;
+}
+
 /// Who holds the parts of something, and for how many cycles each did while somebody watched. A change holds from its
-/// cycle on.
-class Holders {
+/// cycle on. Aligned, so that with few tenants a change while nobody watches touches one line of a host's cache.
+class alignas(64) Holders {
  public:
   Holders() = default;
   explicit Holders(u32 tenants, u32 parts = 0) : parts_(parts), nobody_(tenants) { held_[nobody_] = parts; }
 
   /// Nobody holds any of so many parts.
   void reset(u32 parts, Cycle now) {
-    if (parts_ == parts && held_[nobody_] == parts && sole_ == kSeveral) return;
-    count(now);
+    if (watchers_ > 0 && (parts_ != parts || held_[nobody_] != parts || sole_ != kSeveral)) count(now);
     sole_ = kSeveral;
-    for (u32 holder = 0; holder < nobody_; ++holder) held_[holder] = 0;
+    held_.fill(0);
     held_[nobody_] = parts_ = parts;
   }
   /// This tenant holds all of it, until the next call or `reset`.
   void only(TenantId tenant, Cycle now) {
-    if (sole_ == index(tenant)) return;
-    count(now);
+    // A host foresees whether anybody watches, but not whose turn it is: hence first the one, and a store in any case.
+    if (watchers_ > 0 && sole_ != index(tenant)) count(now);
     sole_ = index(tenant);
   }
-  void take(TenantId tenant, Cycle now);
-  void give_back(TenantId tenant, Cycle now);
+  void take(TenantId tenant, Cycle now) {
+    count(now);
+    ++held_[index(tenant)];
+    --held_[nobody_];
+  }
+  void give_back(TenantId tenant, Cycle now) {
+    count(now);
+    --held_[index(tenant)];
+    ++held_[nobody_];
+  }
   /// One more part, which this tenant holds, and the other way round: for what has as many parts as are held.
-  void add(TenantId tenant, Cycle now);
-  void remove(TenantId tenant, Cycle now);
+  void add(TenantId tenant, Cycle now) {
+    count(now);
+    ++held_[index(tenant)];
+    ++parts_;
+  }
+  void remove(TenantId tenant, Cycle now) {
+    count(now);
+    --held_[index(tenant)];
+    --parts_;
+  }
 
   /// So many more requests watch from this cycle on, or no longer. Without any, nothing is counted.
   void watch(u64 requests, Cycle now) {
@@ -71,13 +93,13 @@ class Holders {
   u64 part_of(Cycle cycle) const;
   void count_up(Cycle now);
 
-  u32 parts_ = 0;
-  u32 sole_ = kSeveral;  // who holds all of it by `only`
   u64 watchers_ = 0;
-  Cycle last_ = 0;                             // up to which cycle it is counted
-  u32 nobody_ = 0;                             // stands after the tenants
-  std::array<u32, kMaxTenants + 1> held_{};    // parts, by holder
-  std::array<u64, kMaxTenants + 1> cycles_{};  // likewise
+  Cycle last_ = 0;  // up to which cycle it is counted
+  u32 parts_ = 0;
+  u32 sole_ = kSeveral;                      // who holds all of it by `only`
+  u32 nobody_ = 0;                           // stands after the tenants
+  std::array<u32, kMaxTenants + 1> held_{};  // parts, by holder
+  std::array<u64, holders_with_padding(kMaxTenants)> cycles_{};
 };
 
 class Blame {
@@ -129,9 +151,10 @@ class Blame {
   }
   /// So many of a tenant go on waiting, for something else.
   void move(Room from, Room to, TenantId tenant, u32 requests) {
-    if (requests == 0) return;
-    exit(from, tenant, requests);
-    enter(to, tenant, requests);
+    for (; requests > 0; --requests) {
+      exit(from, tenant);
+      enter(to, tenant);
+    }
   }
 
   /// A request that waits, and since when.
@@ -152,9 +175,9 @@ class Blame {
     exit(room, tenant);
     waited_[tenant] += now_ - since;
   }
-  /// Cells of a cause, rows one behind the other, `holders_in_row()` each. Stays where it is.
-  Counter* matrix(u32 cause) { return matrices_[cause].cells().data(); }
-  u32 holders_in_row() const { return tenants_ + 1; }
+  /// Cells of a cause, rows one behind the other, `row_length()` each. Stays where it is.
+  u64* cells(u32 cause) { return &cells_[size_t{cause} * tenants_ * row_length_]; }
+  u32 row_length() const { return row_length_; }
   void enter_elsewhere() { ++elsewhere_; }
   void leave_elsewhere(TenantId tenant, Cycle since) {
     --elsewhere_;
@@ -164,26 +187,29 @@ class Blame {
  private:
   struct Waiters {
     Holders* holders = nullptr;
-    Counter* matrix = nullptr;                   // of the cause, rows one behind the other
-    std::array<u32, kMaxTenants> waiting{};      // by tenant
-    std::array<u64, kMaxTenants + 1> charged{};  // cycles by holder, to everybody
+    u64* cells = nullptr;                    // of the cause
+    std::array<u32, kMaxTenants> waiting{};  // by tenant
   };
-  Counter* row_of(const Waiters& room, u32 tenant) const { return room.matrix + size_t{tenant} * (tenants_ + 1); }
+  u64* row_of(const Waiters& room, TenantId tenant) const { return room.cells + index(tenant) * row_length_; }
 
-  void enter(Room room, TenantId tenant, u32 requests = 1);
+  void enter(Room room, TenantId tenant);
   /// One that has waited since a cycle after which nothing has changed.
   void enter_late(Room room, TenantId tenant, Cycle since);
-  void exit(Room room, TenantId tenant, u32 requests = 1);
+  void exit(Room room, TenantId tenant);
   void change(Room room, u32 cause, Holders& holders);
-  void charge(Waiters& room, u32 tenant, u64 times);
-  void close(Waiters& room);
+  /// Adds what the room's meter shows to the rows of those in it, so many times each.
+  void read(const Waiters& room, u64 times);
 
   u32 tenants_ = 0;
+  u32 row_length_ = 0;
   Cycle now_ = 0;
   std::vector<Waiters> rooms_;
-  u64 present_ = 0, elsewhere_ = 0;  // that wait in rooms, and elsewhere
+  std::vector<u64> cells_;  // by cause, tenant and holder: readings so far
+  u64 elsewhere_ = 0;       // requests that wait, but in no room
   PerTenant<Counter> waited_;
-  std::vector<u64> settled_;  // by tenant: what waited_ contains of those that waited at the last settle
+  // As of the last settle.
+  u64 present_ = 0;           // requests that wait
+  std::vector<u64> settled_;  // by tenant: what waited_ contains of those
   std::vector<Cause> causes_;
   std::vector<TenantMatrix> matrices_;  // by cause
 };

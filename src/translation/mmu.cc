@@ -43,8 +43,9 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
 }
 
 Cycle Mmu::tick(Cycle now) {
+  blame.advance(now);
   if (blame.on()) {
-    begin_waits(now);
+    if (placing_due_) begin_waits();
     blame.begin_intake(config_.rate, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
@@ -283,12 +284,16 @@ void Mmu::send_results(Cycle now) {
 }
 
 /// A refused request waits for a walk to end, unsent reads and results for a place: each wakes this unit.
-Cycle Mmu::next_wakeup(Cycle now) const {
-  if (wiring_.requests.next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
+Cycle Mmu::next_wakeup(Cycle now) {
   Cycle next = due_.empty() ? kNever : due_.front().at;
+  placing_due_ = false;
   for (const Lane& lane : lanes_) {
-    if (!lane.refused && !lane.arrivals.empty()) next = std::min(next, std::max(now + 1, lane.arrivals.front().at));
+    if (lane.arrivals.empty()) continue;
+    const Cycle at = lane.arrivals.front().at;
+    placing_due_ |= at <= now;
+    if (!lane.refused) next = std::min(next, std::max(now + 1, at));
   }
+  if (wiring_.requests.next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
   for (const Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
     if (!hits->empty()) next = std::min(next, hits->front().at);
   }
@@ -314,8 +319,7 @@ void Mmu::enable_blame(u32 tenants) {
 }
 
 /// Requests that could have been placed earlier wait.
-void Mmu::begin_waits(Cycle now) {
-  blame.advance(now);
+void Mmu::begin_waits() {
   for (Lane& lane : lanes_)
     blame.begin_waits(lane.blamed, lane.arrivals, [](const Arrival& arrival) { return arrival.request.tenant; });
 }
@@ -347,7 +351,8 @@ void Mmu::note_unsent(u32 lane, Cycle now) {
 
 void Mmu::settle(Cycle now) {
   if (!blame.on()) return;
-  begin_waits(now);
+  blame.advance(now);
+  begin_waits();
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (u32 i = 0; i < lanes_.size(); ++i) {
       wiring_.requests.visit_arrived(

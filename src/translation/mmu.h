@@ -138,11 +138,11 @@ class Mmu final : public Unit {
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void resume_at(u32 walker, Cycle at);
   void queue_read(u32 walker, Cycle now);
-  void begin_waits(Cycle now);
+  void begin_waits();
   void note_waits(bool arrivals, Cycle now);
   void note_unsent(u32 lane, Cycle now);
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
-  Cycle next_wakeup(Cycle now) const;
+  Cycle next_wakeup(Cycle now);
 
   const MmuConfig config_;
   const u32 line_mask_;
@@ -155,6 +155,7 @@ class Mmu final : public Unit {
   std::vector<Lane> lanes_;
   u32 pointer_ = 0;              // the lane that is asked first; moves on grants
   std::vector<u64> full_lanes_;  // a bit each: their arrivals hold no more
+  bool placing_due_ = false;     // some could have been placed by the end of the last tick
   Ring<FrontHit> tlb1_hits_, tlb2_hits_;
   std::vector<Walker> walkers_;
   WalkerSet idle_;

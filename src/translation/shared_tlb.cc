@@ -28,8 +28,9 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
 }
 
 Cycle SharedTlb::tick(Cycle now) {
+  blame.advance(now);
   if (blame.on()) {
-    begin_waits(now);
+    if (misses_due_) begin_waits();
     port_holders_.reset(config_.ports, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
@@ -90,8 +91,7 @@ void SharedTlb::enable_blame(u32 tenants) {
 }
 
 /// Misses that could have been sent earlier wait.
-void SharedTlb::begin_waits(Cycle now) {
-  blame.advance(now);
+void SharedTlb::begin_waits() {
   for (MissPort& port : ports_)
     blame.begin_waits(port.blamed, port.waiting, [](const Miss& miss) { return miss.request.tenant; });
 }
@@ -123,7 +123,8 @@ void SharedTlb::note_waits(bool arrivals, Cycle now) {
 
 void SharedTlb::settle(Cycle now) {
   if (!blame.on()) return;
-  begin_waits(now);
+  blame.advance(now);
+  begin_waits();
   blame.settle(now, [&](const Blame::Waiting& waits) {
     for (u32 sm = 0; sm < wiring_.requests.lanes(); ++sm) {
       wiring_.requests.visit_arrived(
@@ -244,15 +245,18 @@ void SharedTlb::send_replies(Cycle now) {
 
 /// A request that was held up waits for a fill, a miss that was refused for a place in front of the MMU: both wake this
 /// unit.
-Cycle SharedTlb::next_wakeup(Cycle now) const {
+Cycle SharedTlb::next_wakeup(Cycle now) {
+  Cycle next = hits_.empty() ? kNever : hits_.front().at;
+  misses_due_ = false;
+  for (const MissPort& port : ports_) {
+    if (port.waiting.empty()) continue;
+    const Cycle at = port.waiting.front().at;
+    misses_due_ |= at <= now;
+    if (!port.refused) next = std::min(next, std::max(now + 1, at));
+  }
   const bool more =
       wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
-  if (more || !sending_.empty()) return now + 1;
-  Cycle next = hits_.empty() ? kNever : hits_.front().at;
-  for (const MissPort& port : ports_) {
-    if (!port.waiting.empty() && !port.refused) next = std::min(next, std::max(now + 1, port.waiting.front().at));
-  }
-  return next;
+  return more || !sending_.empty() ? now + 1 : next;
 }
 
 void SharedTlb::explain(std::ostream& out) const {

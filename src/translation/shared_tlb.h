@@ -105,10 +105,10 @@ class SharedTlb final : public Unit {
   void reply(SmId sm, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void begin_waits(Cycle now);
+  void begin_waits();
   void note_waits(bool arrivals, Cycle now);
   Blame::Room room_of(u32 sm) const { return blamed_[sm / 64] >> sm % 64 & 1 ? kMisses : kPorts; }
-  Cycle next_wakeup(Cycle now) const;
+  Cycle next_wakeup(Cycle now);
 
   const L2TlbConfig config_;
   Wiring wiring_;
@@ -127,6 +127,7 @@ class SharedTlb final : public Unit {
   Holders port_holders_, miss_holders_;
   std::vector<Holders> walk_holders_;
   std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
+  bool misses_due_ = false;  // some could have been sent by the end of the last tick
 };
 
 }  // namespace terrace

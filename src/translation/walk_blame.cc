@@ -18,8 +18,7 @@ void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, co
   queued_.assign(groups, holders());
   serving_.assign(groups, holders());
   sent_.assign(memory_lanes, holders());
-  queued_walks_.assign(tenants, 0);
-  queued_since_.assign(tenants, 0);
+  in_queues_.assign(tenants, {});
   group_of_walker_.resize(walkers);
   for (u32 i = 0; i < lanes; ++i) {
     wait_for_intake(i);
@@ -51,23 +50,25 @@ void WalkBlame::wait_for_place(u32 lane, TenantId first, bool full) {
 void WalkBlame::queued(const Walk& walk, Cycle now) {
   if (!on()) return;
   queued_[group_of(walk.tenant)].add(walk.tenant, now);
-  ++queued_walks_[index(walk.tenant)];
-  queued_since_[index(walk.tenant)] += walk.arrived;
+  InQueues& its = in_queues_[index(walk.tenant)];
+  ++its.walks;
+  its.since += walk.arrived;
   arrive(in_queue(group_of(walk.tenant)), walk.tenant);
 }
 
 void WalkBlame::left_queue(const Walk& walk, Cycle now) {
   if (!on()) return;
   queued_[group_of(walk.tenant)].remove(walk.tenant, now);
-  --queued_walks_[index(walk.tenant)];
-  queued_since_[index(walk.tenant)] -= walk.arrived;
+  InQueues& its = in_queues_[index(walk.tenant)];
+  --its.walks;
+  its.since -= walk.arrived;
   depart(in_queue(group_of(walk.tenant)), walk.tenant, walk.arrived);
 }
 
 void WalkBlame::visit_queued(Cycle now, u32 waiting, const Waiting& waits) const {
   u64 all = 0;
-  for (u32 tenant = 0; tenant < queued_walks_.size(); ++tenant) {
-    const u64 walks = queued_walks_[tenant], cycles = walks * now - queued_since_[tenant];
+  for (u32 tenant = 0; tenant < in_queues_.size(); ++tenant) {
+    const u64 walks = in_queues_[tenant].walks, cycles = walks * now - in_queues_[tenant].since;
     SIM_CHECK(walks > 0 || cycles == 0, "no walk of tenant {} is queued, and yet {} cycles of waiting", tenant, cycles);
     for (u64 i = 0; i < walks; ++i) waits(TenantId(tenant), i == 0 ? now - cycles : now);
     all += walks;

@@ -51,7 +51,10 @@ class WalkBlame : public Blame {
   std::vector<Holders> queued_, serving_;  // by group: places in queues, walkers
   std::vector<Holders> sent_;              // by lane of the memory: whose read left last
   std::vector<u32> group_of_walker_;
-  std::vector<u64> queued_walks_, queued_since_;  // by tenant: how many are in queues, their cycles of arrival summed
+  struct InQueues {
+    u64 walks = 0, since = 0;  // how many, and their cycles of arrival summed
+  };
+  std::vector<InQueues> in_queues_;  // by tenant
 };
 
 }  // namespace terrace

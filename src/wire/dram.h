@@ -19,6 +19,7 @@ struct DramRequest {
 struct DramReply {
   PhysAddr line;
   u32 tag = 0;
+  TenantId tenant{};  // whose read it answers
   [[no_unique_address]] LineCopy copy{};
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/check.h"
+#include "engine/rng.h"
 #include "stats/result_leaves.h"
 #include "stats/stat_tree.h"
 
@@ -13,6 +14,15 @@ namespace {
 
 constexpr TenantId kLight{0}, kHeavy{1};
 using Matrix = std::vector<std::vector<u64>>;
+
+Matrix matrix_in(const Tree& json, const std::string& name) {
+  Matrix rows;
+  for (const Tree& row : json.find("gpu")->find("mmu")->find("blame")->find(name)->find("matrix")->items()) {
+    rows.emplace_back();
+    for (const Tree& cell : row.items()) rows.back().push_back(std::get<u64>(cell.value));
+  }
+  return rows;
+}
 
 /// Two tenants, two causes, two rooms that wait for one of them each.
 class BlameOfTwo : public ::testing::Test {
@@ -26,15 +36,7 @@ class BlameOfTwo : public ::testing::Test {
     blame_.waits_for(kPlace, kPlace, places_);
     tree_.add("gpu.mmu.blame", blame_);
   }
-  Matrix matrix(const std::string& name) const {
-    Matrix rows;
-    const Tree json = tree_.json();
-    for (const Tree& row : json.find("gpu")->find("mmu")->find("blame")->find(name)->find("matrix")->items()) {
-      rows.emplace_back();
-      for (const Tree& cell : row.items()) rows.back().push_back(std::get<u64>(cell.value));
-    }
-    return rows;
-  }
+  Matrix matrix(const std::string& name) const { return matrix_in(tree_.json(), name); }
   std::vector<u64> waited() const {
     std::vector<u64> all;
     const Tree json = tree_.json();
@@ -95,6 +97,7 @@ TEST_F(BlameOfTwo, SeveralThatWaitAreChargedEach) {
   at(7);
   blame_.leave(kPort, kLight, 0);
   blame_.leave(kPort, kHeavy, 0);
+  settle(7);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 12, 0}, {0, 7, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{12, 7}));
 }
@@ -167,6 +170,7 @@ TEST_F(BlameOfTwo, ThoseThatMoveToAnotherRoomKeepTheirTime) {
   at(10);
   blame_.leave(kPlace, kLight, 0);
   blame_.leave(kPlace, kLight, 0);
+  settle(10);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 8, 0}, {0, 0, 0}}));
   EXPECT_EQ(matrix("place"), (Matrix{{12, 0, 0}, {0, 0, 0}}));
   EXPECT_EQ(waited(), (std::vector<u64>{20, 0}));
@@ -183,6 +187,7 @@ TEST_F(BlameOfTwo, ARoomThatWaitsForSomethingElseIsChargedForBoth) {
   blame_.waits_for(kPort, kPort, port_);
   at(11);
   blame_.leave(kPort, kLight, 0);
+  settle(11);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 6, 0}, {0, 0, 0}}));
   EXPECT_EQ(matrix("place"), (Matrix{{5, 0, 0}, {0, 0, 0}}));
 }
@@ -280,6 +285,57 @@ TEST(Holders, TurnsOfAStretchAreThoseOfItsCycles) {
     }
   }
 }
+
+/// One room, whose requests come and go at random while parts change hands, against a matrix that is charged cycle by
+/// cycle.
+class BlameOfMany : public ::testing::TestWithParam<u32> {};
+
+TEST_P(BlameOfMany, EveryCycleIsChargedToThePartWhoseTurnItIs) {
+  const u32 tenants = GetParam(), parts = 5 + tenants / 2;
+  Rng rng(tenants, "many");
+  Blame blame;
+  blame.enable(tenants, {{"places", "waiting for a place"}}, 1);
+  Holders places = blame.holders(parts);
+  blame.waits_for(0, 0, places);
+  std::vector<u32> held(tenants + 1, 0);
+  held[tenants] = parts;
+  std::vector<std::pair<TenantId, Cycle>> waiting;
+  Matrix expected(tenants, std::vector<u64>(tenants + 1, 0));
+  for (Cycle now = 0; now < 600; ++now) {
+    if (rng.below(3) != 0) {  // otherwise nothing happens, as in a cycle in which the unit sleeps
+      blame.advance(now);
+      const u32 tenant = static_cast<u32>(rng.below(tenants));
+      if (held[tenants] > 0 && rng.below(2) != 0) {
+        places.take(TenantId(tenant), now);
+        ++held[tenant], --held[tenants];
+      } else if (held[tenant] > 0) {
+        places.give_back(TenantId(tenant), now);
+        --held[tenant], ++held[tenants];
+      }
+      if (rng.below(2) != 0) {
+        blame.arrive(0, TenantId(tenant));
+        waiting.emplace_back(TenantId(tenant), now);
+      } else if (!waiting.empty() && waiting.front().second != now) {
+        blame.leave(Blame::Room{0}, waiting.front().first, waiting.front().second);
+        waiting.erase(waiting.begin());
+      }
+    }
+    u64 part = now % parts;
+    u32 holder = 0;
+    for (; part >= held[holder]; ++holder) part -= held[holder];
+    for (const auto& [tenant, since] : waiting) ++expected[index(tenant)][holder];
+  }
+  blame.settle(600, [&](const Blame::Waiting& waits) {
+    for (const auto& [tenant, since] : waiting) waits(tenant, since);
+  });
+  StatTree tree(tenants);
+  tree.add("gpu.mmu.blame", blame);
+  tree.check_identities(true);
+  const Tree json = tree.json();
+  EXPECT_EQ(matrix_in(json, "places"), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tenants, BlameOfMany, ::testing::Values(1u, 3u, 4u, 5u, 15u, 16u));
 
 TEST(BlameOff, NothingIsCounted) {
   Blame blame;
