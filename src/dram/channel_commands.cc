@@ -114,7 +114,8 @@ void Channel::choose_anew() {
 
 void Channel::classify(u32 bank) {
   find_command(bank);
-  if (!blame.on()) return;
+  // While the channel writes, a bank whose reads wait has nothing to do: it is as ready as it was before.
+  if (!blame.on() || choices_[bank].slot == DramScheduler::kNone) return;
   blame.works_towards(bank, choices_[bank].slot, blocked_ & bit(bank) ? kNever : ready_at_[bank]);
 }
 

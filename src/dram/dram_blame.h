@@ -26,8 +26,10 @@ class DramBlame : public Blame {
 
   /// A request leaves its link for the queue, where a read waits for its bank.
   void accepted(u32 bank, u16 slot, TenantId tenant, bool write);
-  /// The bank works towards this request, and cannot go on before command cycle `ready`.
+  /// The bank works towards this request, and cannot go on before command cycle `ready`. Told again whenever a request
+  /// was accepted for it: while no read waits, nobody cares.
   void works_towards(u32 bank, u16 slot, u64 ready) {
+    if ((waited_for_ >> bank & 1) == 0) return;
     Bank& its = banks_[bank];
     const Cycle until = ready == kNever ? kNever : clock_.core(ready);
     const bool other = its.serves != slot && its.serves != kNoSlot;

@@ -2,7 +2,6 @@
 #include "stats/blame.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -18,31 +17,72 @@ u64 Holders::part_of(Cycle cycle) const {
 
 template <class Add>
 void Holders::turns(Cycle from, Cycle to, Add&& add) const {
-  const Cycle length = to - from;
-  if (sole_ != kSeveral) return add(sole_, length);
-  if (parts_ == 0) return add(nobody_, length);
-  Cycle left = length;
+  if (sole_ != kSeveral) return add(sole_, to - from);
+  if (parts_ == 0) return add(nobody_, to - from);
+  turns_from(part_of(from), to - from, add);
+}
+
+/// From this part's turn on. Which part is next then.
+template <class Add>
+u64 Holders::turns_from(u64 part, Cycle length, Add&& add) const {
   if (length >= parts_) {
     for (u32 holder = 0; holder <= nobody_; ++holder) add(holder, length / parts_ * held_[holder]);
-    left = length % parts_;
+    length %= parts_;
   }
-  u64 part = part_of(from);
-  for (u32 holder = 0; left > 0; holder = holder == nobody_ ? 0 : holder + 1) {
+  const u64 next = part + length < parts_ ? part + length : part + length - parts_;
+  for (u32 holder = 0; length > 0; holder = holder == nobody_ ? 0 : holder + 1) {
     if (part >= held_[holder]) {
       part -= held_[holder];
       continue;
     }
-    const u64 turns = std::min(left, held_[holder] - part);
-    add(holder, turns);
-    left -= turns;
+    const u64 its = std::min(length, held_[holder] - part);
+    add(holder, its);
+    length -= its;
     part = 0;
   }
+  return next;
 }
 
 // Many units call this, and each fills a cache of instructions by itself.
-[[gnu::noinline]] void Holders::count_up(Cycle now) {
-  turns(last_, now, [this](u32 holder, Cycle cycles) { cycles_[holder] += cycles; });
+[[gnu::noinline]] void Holders::count_up(Cycle now, u64* row, u64 times) {
+  const auto add = [&](u32 holder, Cycle cycles) {
+    cycles_[holder] += cycles;
+    row[holder] += times * cycles;
+  };
+  if (sole_ != kSeveral || parts_ == 0) {
+    add(sole_ != kSeveral ? sole_ : nobody_, now - last_);
+    turn_parts_ = 0;
+  } else {
+    turn_ = static_cast<u32>(turns_from(turn_parts_ == parts_ ? turn_ : part_of(last_), now - last_, add));
+    turn_parts_ = parts_;
+  }
   last_ = now;
+}
+
+namespace {
+
+/// Cycles of four holders, wherever they stand. Compilers know this type, and which instructions a host has for it.
+typedef u64 Four __attribute__((vector_size(32), aligned(8), may_alias));
+static_assert(sizeof(Four) == kHoldersAtOnce * sizeof(u64));
+
+Four& four(u64* cycles) {
+  return *reinterpret_cast<Four*>(cycles);
+}
+
+}  // namespace
+
+// The meter is read as it stands, and what is counted now is added to both: a host that has just stored single numbers
+// is slow to load four of them.
+void Holders::watch(u64* row, Cycle now) {
+  for (u32 first = 0; first <= nobody_; first += kHoldersAtOnce) four(row + first) -= four(&cycles_[first]);
+  if (watchers_ > 0 && now > last_) count_up(now, row, 0 - u64{1});
+  begin_watch(1, now);
+}
+
+void Holders::unwatch(u64* row, Cycle now) {
+  for (u32 first = 0; first <= nobody_; first += kHoldersAtOnce) four(row + first) += four(&cycles_[first]);
+  if (now > last_) count_up(now, row, 1);
+  --watchers_;
 }
 
 void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
@@ -56,25 +96,10 @@ void Blame::enable(u32 tenants, std::vector<Cause> causes, u32 rooms) {
   settled_.assign(tenants, 0);
 }
 
-namespace {
-
-/// Both are padded. Sums are made before any is stored: the rows need not be known to be apart.
-template <class Op>
-void combine(u64* row, const u64* cycles, u32 length, Op op) {
-  for (u32 first = 0; first < length; first += kHoldersAtOnce) {
-    u64 sums[kHoldersAtOnce];
-    for (u32 i = 0; i < kHoldersAtOnce; ++i) sums[i] = op(row[first + i], cycles[first + i]);
-    for (u32 i = 0; i < kHoldersAtOnce; ++i) row[first + i] = sums[i];
-  }
-}
-
-}  // namespace
-
 void Blame::enter(Room number, TenantId tenant) {
   Waiters& room = rooms_[number];
-  room.holders->watch(1, now_);
   ++room.waiting[index(tenant)];
-  combine(row_of(room, tenant), room.holders->cycles(), row_length_, std::minus{});
+  room.holders->watch(row_of(room, tenant), now_);
 }
 
 void Blame::enter_late(Room number, TenantId tenant, Cycle since) {
@@ -88,9 +113,8 @@ void Blame::exit(Room number, TenantId tenant) {
   Waiters& room = rooms_[number];
   SIM_DCHECK(room.waiting[index(tenant)] > 0, "a request of tenant {} leaves a room in which none waits",
              index(tenant));
-  room.holders->unwatch(1, now_);
   --room.waiting[index(tenant)];
-  combine(row_of(room, tenant), room.holders->cycles(), row_length_, std::plus{});
+  room.holders->unwatch(row_of(room, tenant), now_);
 }
 
 void Blame::read(const Waiters& room, u64 times) {

@@ -71,13 +71,15 @@ class alignas(64) Holders {
   /// So many more requests watch from this cycle on, or no longer. Without any, nothing is counted.
   void watch(u64 requests, Cycle now) {
     count(now);
-    if (watchers_ == 0) last_ = now;
-    watchers_ += requests;
+    begin_watch(requests, now);
   }
   void unwatch(u64 requests, Cycle now) {
     count(now);
     watchers_ -= requests;
   }
+  /// Likewise one request, whose row gets what the meter shows in this cycle: less by that, or more.
+  void watch(u64* row, Cycle now);
+  void unwatch(u64* row, Cycle now);
   /// Cycles of each holder (the last one is nobody), up to the last change or change of those who watch.
   const u64* cycles() const { return cycles_.data(); }
   /// Calls `add(holder, cycles)` for the turns of cycles `from` to `to` - 1, with the parts as they are held now.
@@ -85,21 +87,32 @@ class alignas(64) Holders {
   void turns(Cycle from, Cycle to, Add&& add) const;
   /// Brings them up to the end of cycle `now` - 1.
   void count(Cycle now) {
-    if (watchers_ > 0 && now > last_) count_up(now);
+    if (watchers_ > 0 && now > last_) count_up(now, cycles_.data(), 0);
   }
 
  private:
   static constexpr u32 kSeveral = ~u32{0};
   u64 part_of(Cycle cycle) const;
-  void count_up(Cycle now);
+  void begin_watch(u64 requests, Cycle now) {
+    if (watchers_ == 0) {
+      last_ = now;
+      turn_parts_ = 0;
+    }
+    watchers_ += requests;
+  }
+  /// A row gets the same, so many times.
+  void count_up(Cycle now, u64* row, u64 times);
+  template <class Add>
+  u64 turns_from(u64 part, Cycle length, Add&& add) const;
 
   u64 watchers_ = 0;
   Cycle last_ = 0;  // up to which cycle it is counted
   u32 parts_ = 0;
   u32 sole_ = kSeveral;                      // who holds all of it by `only`
   u32 nobody_ = 0;                           // stands after the tenants
+  u32 turn_ = 0, turn_parts_ = 0;            // whose turn it is in cycle `last_`, of so many parts; 0: not known
   std::array<u32, kMaxTenants + 1> held_{};  // parts, by holder
-  std::array<u64, holders_with_padding(kMaxTenants)> cycles_{};
+  alignas(32) std::array<u64, holders_with_padding(kMaxTenants)> cycles_{};
 };
 
 class Blame {
