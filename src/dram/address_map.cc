@@ -42,6 +42,8 @@ std::string AddressMap::fault_in(std::string_view mapping) {
 AddressMap::AddressMap(const DramConfig& config)
     : channels_(config.channels),
       channel_bits_(static_cast<u32>(std::bit_width(config.channels - 1))),
+      power_of_two_(std::has_single_bit(config.channels)),
+      by_channels_(config.channels),
       chunk_bits_(log2_of(config.interleave_bytes)),
       chunk_mask_(config.interleave_bytes - 1),
       bank_bits_(log2_of(config.banks)),
@@ -51,7 +53,6 @@ AddressMap::AddressMap(const DramConfig& config)
       channel_hash_(config.channel_hash),
       bank_hash_(config.bank_hash) {
   SIM_CHECK(fault_in(config.mapping).empty(), "a mapping of \"{}\"", config.mapping);
-  if (!std::has_single_bit(channels_)) inverse_ = ~u64{0} / channels_ + 1;
   u32 shift = 0;
   auto fields = fields_of(config.mapping);
   std::reverse(fields.begin(), fields.end());
@@ -71,7 +72,7 @@ PhysAddr AddressMap::address(const DramPlace& place) const {
                      u64{place.bank >> bank_bits_} << rank_shift_ | u64{place.column >> chunk_bits_} << column_shift_;
   const u64 above = within >> below_bits_, low = within & ((u64{1} << below_bits_) - 1);
   u64 high;
-  if (inverse_ == 0) {
+  if (power_of_two_) {
     high = above << channel_bits_ | (place.channel ^ (channel_hash_ ? fold(above, channel_bits_) : 0));
   } else {
     const u32 turned = channel_hash_ ? fold(above, channel_bits_) % channels_ : 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/quotient.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -45,7 +46,6 @@ class AddressMap {
   static std::string fault_in(std::string_view mapping);
 
  private:
-  __extension__ using Wide = unsigned __int128;
   struct Split {
     u32 channel;
     u64 within;  // the address within the channel, in chunks
@@ -56,20 +56,18 @@ class AddressMap {
     const u64 low = chunk & ((u64{1} << below_bits_) - 1), high = chunk >> below_bits_;
     u64 above;
     u32 channel;
-    if (inverse_ == 0) {
+    if (power_of_two_) {
       above = high >> channel_bits_;
       channel = static_cast<u32>(high) & (channels_ - 1);
       if (channel_hash_) channel ^= fold(above, channel_bits_);
     } else {
-      above = quotient(high);
+      above = by_channels_(high);
       channel = static_cast<u32>(high - above * channels_);
       if (channel_hash_) channel = wrap(channel + fold(above, channel_bits_));
     }
     return {channel, above << below_bits_ | low};
   }
-  /// Exact below 2^58 for up to 64 channels: the error of the rounded inverse is below channels / 2^64 per unit.
-  u64 quotient(u64 value) const { return static_cast<u64>(static_cast<Wide>(value) * inverse_ >> 64); }
-  u32 wrap(u32 sum) const { return sum - static_cast<u32>(quotient(sum)) * channels_; }
+  u32 wrap(u32 sum) const { return sum - static_cast<u32>(by_channels_(sum)) * channels_; }
 
   /// The xor of the sixteen lowest groups of `bits` bits.
   static u32 fold(u64 value, u32 bits) {
@@ -80,7 +78,8 @@ class AddressMap {
 
   u32 channels_;
   u32 channel_bits_;  // rounded up
-  u64 inverse_ = 0;   // 2^64 / channels, rounded up; 0 for a power of two
+  bool power_of_two_;
+  Quotient by_channels_;
   u32 chunk_bits_, chunk_mask_;
   u32 below_bits_ = 0;  // of the fields below the channel
   u32 row_shift_ = 0, bank_shift_ = 0, rank_shift_ = 0, column_shift_ = 0;

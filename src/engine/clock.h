@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/check.h"
+#include "engine/quotient.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -45,21 +46,6 @@ class ClockDomain {
 
  private:
   __extension__ using Wide = unsigned __int128;
-  /// x / divisor for x below limit(), by a multiplication, since hosts divide slowly: with the inverse rounded up to a
-  /// multiple of 2^-64 the product is too large by less than x * 2^-64, which must not reach the next multiple of
-  /// 1 / divisor.
-  class Quotient {
-   public:
-    Quotient() = default;
-    explicit Quotient(u64 divisor) : divisor_(divisor), inverse_(~u64{0} / divisor + 1) {}
-    u64 limit() const { return ~u64{0} / divisor_; }
-    u64 operator()(u64 x) const { return inverse_ == 0 ? x : static_cast<u64>(static_cast<Wide>(x) * inverse_ >> 64); }
-    friend bool operator==(const Quotient&, const Quotient&) = default;
-
-   private:
-    u64 divisor_ = 1;
-    u64 inverse_ = 0;  // 0 stands for 2^64
-  };
   u64 numerator_ = 1;
   u64 denominator_ = 1;
   Quotient by_numerator_, by_denominator_;

@@ -157,8 +157,8 @@ class Blame {
     --queue.waiting;
     depart(queue.room, tenant, since);
   }
-  /// It waits no longer; it could have gone in cycle `since`. If that is this tick's it has not waited: it need not have
-  /// arrived.
+  /// It waits no longer; it could have gone in cycle `since`. If that is this tick's it has not waited: it need not
+  /// have arrived.
   void leave(Room room, TenantId tenant, Cycle since) {
     if (on() && since != now_) depart(room, tenant, since);
   }

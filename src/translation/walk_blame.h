@@ -1,6 +1,6 @@
 // Which tenant's walks wait for which tenant: in front of the MMU, for a place in a queue, for a walker, and for the
-// way to memory. Where walkers have owners, a walk waits for those of its own tenant only: the others may take it, but owe
-// it nothing.
+// way to memory. Where walkers have owners, a walk waits for those of its own tenant only: the others may take it, but
+// owe it nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
