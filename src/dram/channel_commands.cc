@@ -95,6 +95,7 @@ bool Channel::refresh(u64 cycle, bool bus_free) {
       own.pending = false;
       own.due += config_.timing.trefi;
       blocked_ &= ~banks;
+      blame.refreshed(banks, device_.activate_ready(static_cast<u32>(std::countr_zero(banks))));
       refresh_at_ = std::min(refresh_at_, own.due);
     }
     conflicted_ &= ~banks;

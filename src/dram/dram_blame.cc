@@ -95,6 +95,15 @@ void DramBlame::refresh(u64 banks) {
   }
 }
 
+void DramBlame::refreshed(u64 banks, u64 ready) {
+  if (!on()) return;
+  for (; banks != 0; banks &= banks - 1) {
+    Bank& bank = banks_[static_cast<u32>(std::countr_zero(banks))];
+    charge(bank, now());
+    bank.until = clock_.core(ready);
+  }
+}
+
 void DramBlame::returned(Queue& source, TenantId tenant, Cycle since, Cycle at) {
   if (!on()) return;
   leave(source, tenant, since);

@@ -42,8 +42,9 @@ class DramBlame : public Blame {
   void row_command(u32 bank, u16 slot, TenantId tenant, bool write);
   /// The line is read or written: its request leaves the queue.
   void column_command(u32 bank, u16 slot, TenantId tenant, bool write, Cycle accepted);
-  /// These banks serve nobody until they have been refreshed.
+  /// These banks serve nobody until they have been refreshed: then from command cycle `ready` on.
   void refresh(u64 banks);
+  void refreshed(u64 banks, u64 ready);
   /// A line has been sent back to its source.
   void returned(Queue& source, TenantId tenant, Cycle since, Cycle now);
 

@@ -91,6 +91,23 @@ TEST_F(DramBlameOfTwo, ARefreshIsNobodysFault) {
   EXPECT_EQ(matrix("bus"), kNothing);
 }
 
+TEST_F(DramBlameOfTwo, AfterARefreshAReadWaitsForThoseWhoseWritesGoFirst) {
+  config_.refresh = true;
+  config_.write_high = 8;
+  config_.write_low = 0;
+  const u64 due = config_.resolved().timing.trefi;
+  run([&](DramBench& bench) {
+    for (u32 i = 0; i < 8; ++i) bench.send({due - 40, {0, 1, i, 0}, true, kFirst}, index(kFirst));
+    read(bench, due - 30, kSecond, 5, 3);  // the channel writes until all have left, and its bank has none of them
+  });
+  const Cycle over = bench_->cycle_of(Kind::kRefresh) + config_.resolved().timing.trfc;
+  const Cycle written = bench_->cycle_of(Kind::kWrite, 7);
+  ASSERT_GT(written, over) << "writes go on after the refresh";
+  const std::vector<u64> banks = matrix("banks")[1], bus = matrix("bus")[1];
+  EXPECT_EQ(banks[2], over - due);
+  EXPECT_GE(bus[0], written - over);
+}
+
 TEST_F(DramBlameOfTwo, AFullQueueIsHeldByThoseInIt) {
   config_.read_entries = 2;
   run([](DramBench& bench) {
