@@ -54,6 +54,10 @@ void DramConfig::describe(Fields& v) {
   v("partition", partition, {"none", "channels"},
     "whether tenants share every channel and the L2 slices in front of it, or each has its own, an equal number (one "
     "more for the first ones when they do not divide), over which its part of memory is spread");
+  v("link_cycles", link_cycles, in(1, 10'000),
+    "core cycles between an L2 slice (or an MMU that reads memory itself) and the memory controller, each way");
+  v("controller_cycles", controller_cycles, in(0, 10'000),
+    "core cycles from a request's arrival at the controller until a command can be issued for it");
   v("read_entries", read_entries, in(1, 4096), "reads waiting in a channel");
   v("write_entries", write_entries, in(1, 4096), "writes waiting in a channel");
   v("write_high", write_high, in(1, 4096), "writes waiting at which a channel turns to writing");

@@ -6,35 +6,30 @@
 
 namespace terrace {
 
-/// The wires of shared TLBs and MMUs; the units come when both of a wire's ends are known.
+u32 Gpu::lanes_to_mmu() const {
+  // A TLB of a tenant's own has a miss port of its own.
+  const bool apart = config_.mmu.back_pressure == MmuConfig::Scope::kTenant || config_.l2_tlb.per_tenant;
+  return apart ? static_cast<u32>(tenants_.size()) : 1;
+}
+
+/// The wires of the shared TLB and of MMUs; the units come when both of a wire's ends are known.
 void Gpu::build_translation() {
   if (config_.translation == TranslateAt::kNowhere) return;
-  const u32 tenants = static_cast<u32>(tenants_.size());
-  const u32 tlbs = config_.l2_tlb.per_tenant ? tenants : 1, mmus = config_.mmu.per_tenant ? tenants : 1;
-  const u32 lanes_per_tlb = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
-  const auto wires = [&](u32 lanes, u32 latency, u32 capacity, u32 replies) {
+  const u32 mmus = config_.mmu.per_tenant ? static_cast<u32>(tenants_.size()) : 1;
+  const auto wires = [&](u32 lanes, u32 latency, u32 replies) {
     TlbWires made;
-    made.requests = std::make_unique<Funnel<TranslationRequest>>(scheduler_, lanes, latency, capacity);
-    for (u32 i = 0; i < replies; ++i) {
-      made.replies.push_back(std::make_unique<Link<Translation>>(scheduler_, LinkShape{.latency = latency}));
-    }
+    // A lane that holds what is on the way runs at full rate.
+    made.requests = std::make_unique<Funnel<TranslationRequest>>(scheduler_, lanes, latency, latency + 1);
+    for (u32 i = 0; i < replies; ++i) made.replies.push_back(make_link<Translation>(latency));
     return made;
   };
-  for (u32 i = 0; i < tlbs; ++i) {
-    // A lane that holds what is on the way runs at full rate.
-    tlb_wires_.push_back(
-        wires(config_.sm.count, config_.l2_tlb.link_cycles, config_.l2_tlb.link_cycles + 1, config_.sm.count));
-  }
-  for (u32 i = 0; i < mmus; ++i) {
-    mmu_wires_.push_back(wires(tlbs * lanes_per_tlb, config_.mmu.transit_cycles, config_.mmu.transit_cycles + 1, tlbs));
-  }
+  tlb_wires_ = wires(config_.sm.count, config_.l2_tlb.link_cycles, config_.sm.count);
+  for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(lanes_to_mmu(), config_.mmu.transit_cycles, 1));
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
   Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
-  for (const TlbWires& wires : tlb_wires_) {
-    translation.ports.push_back({wires.requests.get(), wires.replies[sm].get()});
-  }
+  if (tlb_wires_.requests) translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get()};
   return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
           *starts_[sm],
           *done_[sm],
@@ -72,7 +67,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
     done_[i]->connect(unit, dispatcher);
     requests_->connect_input(i, unit);
     replies_->connect_output(i, unit);
-    for (const TlbWires& wires : tlb_wires_) wires.requests->connect_producer(i, unit);
+    if (tlb_wires_.requests) tlb_wires_.requests->connect_producer(i, unit);
   }
 }
 
@@ -117,8 +112,9 @@ void Gpu::build_memory() {
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
-    to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
-    from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
+    // What leaves a slice for memory was looked up before, which takes as long for a miss as for a hit.
+    to_dram_.push_back(make_link<DramRequest>(config_.l2.hit_cycles + cycles_to_dram()));
+    from_dram_.push_back(make_link<DramReply>(config_.dram.link_cycles));
     slices_.push_back(std::make_unique<L2Slice>(
         scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
         L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i], truth_, ways_of_tenants()}, perform));
@@ -140,8 +136,8 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
   }
   std::vector<WalkToDram::Channel> ways;
   for (const auto& channel : channels_) {
-    walk_to_dram_.push_back(std::make_unique<Link<DramRequest>>(scheduler_, LinkShape{.capacity = 4}));
-    walk_from_dram_.push_back(std::make_unique<Link<DramReply>>(scheduler_, LinkShape{.capacity = 4}));
+    walk_to_dram_.push_back(make_link<DramRequest>(cycles_to_dram()));
+    walk_from_dram_.push_back(make_link<DramReply>(config_.dram.link_cycles));
     ways.push_back({walk_to_dram_.back().get(), walk_from_dram_.back().get()});
     channel->connect(*ways.back().requests, *ways.back().replies);
   }
@@ -149,37 +145,29 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
 }
 
 void Gpu::connect_translation() {
-  const u32 tlbs = static_cast<u32>(tlb_wires_.size()), mmus = static_cast<u32>(mmu_wires_.size());
-  const u32 tenants = static_cast<u32>(tenants_.size());
-  const u32 lanes = config_.mmu.back_pressure == MmuConfig::Scope::kTenant ? tenants : 1;
-  std::vector<UnitId> tlb_units;
-  for (u32 i = 0; i < tlbs; ++i) {
-    SharedTlb::Wiring wiring{*tlb_wires_[i].requests, {}, {}, config_.l1_tlb.miss_entries, &truth_.mistake};
-    for (const auto& reply : tlb_wires_[i].replies) wiring.replies.push_back(reply.get());
-    for (const TlbWires& mmu : mmu_wires_) {
-      wiring.mmus.push_back({mmu.requests.get(), mmu.replies[i].get(), i * lanes, lanes});
-    }
-    tlbs_.push_back(std::make_unique<SharedTlb>(config_.l2_tlb, std::move(wiring)));
-    const UnitId unit = scheduler_.add(*tlbs_[i], fmt::format("l2_tlb.{}", i));
-    tlb_units.push_back(unit);
-    tlb_wires_[i].requests->connect_consumer(unit);
-    for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_[i].replies[sm]->connect(unit, sm_units_[sm]);
+  if (!tlb_wires_.requests) return;
+  const u32 tenants = static_cast<u32>(tenants_.size()), lanes = lanes_to_mmu();
+  SharedTlb::Wiring tlb_wiring{
+      *tlb_wires_.requests, {}, {}, config_.l1_tlb.miss_entries, config_.l2_tlb.per_tenant ? tenants : 1,
+      &truth_.mistake};
+  for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
+  for (const TlbWires& mmu : mmu_wires_) {
+    tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), lanes});
   }
-  for (u32 i = 0; i < mmus; ++i) {
-    Mmu::Wiring wiring{*mmu_wires_[i].requests, {}, lanes, tlbs * config_.l2_tlb.miss_entries, spaces_, walk_memory(i),
-                       &truth_.mistake};
-    for (const auto& result : mmu_wires_[i].replies) wiring.results.push_back(result.get());
+  tlb_ = std::make_unique<SharedTlb>(config_.l2_tlb, std::move(tlb_wiring));
+  const UnitId tlb_unit = scheduler_.add(*tlb_, "l2_tlb.0");
+  tlb_wires_.requests->connect_consumer(tlb_unit);
+  for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_.replies[sm]->connect(tlb_unit, sm_units_[sm]);
+  for (u32 i = 0; i < mmu_wires_.size(); ++i) {
     mmus_.push_back(
-        std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed, std::move(wiring)));
+        std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed,
+                              Mmu::Wiring{*mmu_wires_[i].requests, *mmu_wires_[i].replies[0],
+                                          config_.l2_tlb.miss_entries, spaces_, walk_memory(i), &truth_.mistake}));
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
     mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
-    for (u32 tlb = 0; tlb < tlbs; ++tlb) {
-      for (u32 lane = 0; lane < lanes; ++lane) {
-        mmu_wires_[i].requests->connect_producer(tlb * lanes + lane, tlb_units[tlb]);
-      }
-      mmu_wires_[i].replies[tlb]->connect(unit, tlb_units[tlb]);
-    }
+    for (u32 lane = 0; lane < lanes; ++lane) mmu_wires_[i].requests->connect_producer(lane, tlb_unit);
+    mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
     if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
       requests_->connect_input(config_.sm.count + i, unit);
       replies_->connect_output(config_.sm.count + i, unit);

@@ -23,20 +23,20 @@ void Gpu::flush_tenant(TenantId tenant) {
 }
 
 void Gpu::flush_shared(TenantId tenant) {
-  for (const auto& tlb : tlbs_) tlb->flush_tenant(tenant);
+  if (tlb_) tlb_->flush_tenant(tenant);
   for (const auto& mmu : mmus_) mmu->flush_tenant(tenant);
 }
 
 void Gpu::flush_page(TenantId tenant, VirtAddr va) {
   const u64 key = page_key(tenant, spaces_.page_shift(), va.raw >> spaces_.page_shift());
   for (const auto& sm : sms_) sm->load_store().translator().flush_page(key);
-  for (const auto& tlb : tlbs_) tlb->flush_page(key);
+  if (tlb_) tlb_->flush_page(key);
   for (const auto& mmu : mmus_) mmu->flush_page(key);
 }
 
 void Gpu::flush_translations() {
   for (const auto& sm : sms_) sm->load_store().translator().flush();
-  for (const auto& tlb : tlbs_) tlb->flush();
+  if (tlb_) tlb_->flush();
   for (const auto& mmu : mmus_) mmu->flush();
 }
 

@@ -47,7 +47,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
 
 void Gpu::enable_blame() {
   const u32 tenants = static_cast<u32>(tenants_.size());
-  for (const auto& tlb : tlbs_) tlb->enable_blame(tenants);
+  if (tlb_) tlb_->enable_blame(tenants);
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
   for (const auto& slice : slices_) slice->enable_blame(tenants);
   for (const auto& channel : channels_) channel->enable_blame(tenants);
@@ -63,13 +63,13 @@ void Gpu::describe_stats() {
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
     stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
-    if (!tlbs_.empty()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
+    if (tlb_) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
   }
-  for (u32 i = 0; i < tlbs_.size(); ++i) {
-    stats_.add(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->stats);
-    add_blame(fmt::format("gpu.l2_tlb.{}", i), tlbs_[i]->blame);
+  if (tlb_) {
+    stats_.add("gpu.l2_tlb.0", tlb_->stats);
+    add_blame("gpu.l2_tlb.0", tlb_->blame);
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
@@ -277,11 +277,11 @@ TranslationSummary Gpu::translation(TenantId tenant) const {
     sum.gap += walks.gap[tenant].value;
     for (u32 i = 0; i < sum.work.size(); ++i) sum.work[i] += walks.work[i][tenant].value;
   }
-  for (const auto& tlb : tlbs_) {
-    sum.l2_lookups += tlb->stats.lookups[tenant].value;
-    sum.l2_hits += tlb->stats.hits[tenant].value;
-    sum.l2_misses += tlb->stats.misses[tenant].value;
-    sum.l2_merges += tlb->stats.merges[tenant].value;
+  if (tlb_) {
+    sum.l2_lookups = tlb_->stats.lookups[tenant].value;
+    sum.l2_hits = tlb_->stats.hits[tenant].value;
+    sum.l2_misses = tlb_->stats.misses[tenant].value;
+    sum.l2_merges = tlb_->stats.merges[tenant].value;
   }
   for (const auto& mmu : mmus_) {
     sum.walks += mmu->stats.walks_done[tenant].value;
@@ -307,7 +307,7 @@ void Gpu::settle() {
   if (now() == 0) return;
   settle_turn();
   for (const auto& sm : sms_) sm->settle(now());
-  for (const auto& tlb : tlbs_) tlb->settle(now());
+  if (tlb_) tlb_->settle(now());
   for (const auto& mmu : mmus_) mmu->settle(now());
   for (const auto& slice : slices_) slice->settle(now());
   requests_->settle(now());
@@ -340,8 +340,7 @@ void Gpu::log(const std::string& spec) {
     return scheduler_.unit(UnitId(id)).log_to(&log_);
   }
   input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, {}l2.0 to l2.{} and dram.0 to dram.{}",
-              name, sms_.size() - 1, tlbs_.empty() ? "" : "l2_tlb.0, mmu.0, ", slices_.size() - 1,
-              channels_.size() - 1);
+              name, sms_.size() - 1, tlb_ ? "l2_tlb.0, mmu.0, " : "", slices_.size() - 1, channels_.size() - 1);
 }
 
 void Gpu::deadlock(const std::string& why) const {

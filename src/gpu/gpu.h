@@ -129,7 +129,7 @@ class Gpu {
   const std::vector<TenantSetup>& tenants() const { return tenants_; }
   TenantProgress progress(TenantId tenant) const;
   /// Whether addresses are translated at all.
-  bool translates() const { return !tlbs_.empty(); }
+  bool translates() const { return tlb_ != nullptr; }
   TranslationSummary translation(TenantId tenant) const;
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
   StatTree& stats() { return stats_; }
@@ -146,7 +146,15 @@ class Gpu {
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
   DramChannelSetup channel_setup(u32 channel) const;
+  /// A link that runs at full rate.
+  template <class T>
+  std::unique_ptr<Link<T>> make_link(u32 latency) {
+    return std::make_unique<Link<T>>(scheduler_, LinkShape{.latency = latency});
+  }
+  u32 cycles_to_dram() const { return config_.dram.link_cycles + config_.dram.controller_cycles; }
   std::vector<WayMask> ways_of_tenants() const;
+  /// Lanes from the shared TLB to an MMU: what cannot hold each other up.
+  u32 lanes_to_mmu() const;
   void connect_translation();
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
   Sm::Wiring sm_wiring(u32 sm);
@@ -198,15 +206,16 @@ class Gpu {
   std::vector<std::unique_ptr<Link<BlockDone>>> done_;
   std::vector<std::unique_ptr<Link<DramRequest>>> to_dram_;
   std::vector<std::unique_ptr<Link<DramReply>>> from_dram_;
-  /// The wires of one shared TLB or MMU.
+  /// The wires of the shared TLB or of an MMU.
   struct TlbWires {
     std::unique_ptr<Funnel<TranslationRequest>> requests;
-    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by SM, or by shared TLB
+    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by SM, or one to the shared TLB
   };
-  std::vector<TlbWires> tlb_wires_, mmu_wires_;
+  TlbWires tlb_wires_;
+  std::vector<TlbWires> mmu_wires_;
   std::vector<std::unique_ptr<Link<DramRequest>>> walk_to_dram_;  // by MMU, then channel
   std::vector<std::unique_ptr<Link<DramReply>>> walk_from_dram_;
-  std::vector<std::unique_ptr<SharedTlb>> tlbs_;
+  std::unique_ptr<SharedTlb> tlb_;  // none on an ideal machine
   std::vector<std::unique_ptr<Mmu>> mmus_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;

@@ -167,6 +167,7 @@ bool LoadStoreUnit::advance_one(Cycle now) {
 bool LoadStoreUnit::advance_head(Cycle now) {
   Waiting& head = waiting_[waiting_head_];
   LineAccess access = head.common;
+  if (head.next == 0 && !translator_.admits(head.lines, access.tenant)) return false;
   access.line = head.lines.line[head.next];
   access.lanes = head.lines.lanes[head.next];
   access.words = head.lines.words[head.next];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sm/translator.h"
 
+#include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "engine/search.h"
 
@@ -46,6 +48,21 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
   return Outcome::kKnown;
 }
 
+/// Lines of one page stand beside each other, so that it counts once; should they not, it is asked for too many places.
+bool Translator::has_places_for(const CoalescedLines& lines, TenantId tenant) {
+  if (wiring_.at == TranslateAt::kNowhere) return true;
+  if (awaits_answer_) return false;
+  u32 wanted = 0;
+  u64 last = ~u64{0};
+  for (u32 i = 0; i < lines.count; ++i) {
+    const u64 page = lines.line[i] >> lines_per_page_shift_;
+    if (page == std::exchange(last, page)) continue;
+    wanted += tlb_.find(page_key(tenant, page_shift_, page)) < 0;
+  }
+  awaits_answer_ = misses_.size() + std::min(wanted, config_.miss_entries) > config_.miss_entries;
+  return !awaits_answer_;
+}
+
 u32 Translator::known_page(u64 page) const {
   for (u32 i = 0; i < pages_; ++i) {
     if (page_number_[i] == page) return i;
@@ -67,7 +84,7 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
     awaits_answer_ = outlook == Join::kFull;
     if (awaits_answer_) return Outcome::kRefused;
     if (outlook == Join::kFirst) {
-      Port& port = port_of(access.tenant);
+      const Port& port = wiring_.port;
       if (!port.requests->can_push(index(sm_), now)) return Outcome::kRefused;
       port.requests->push(index(sm_), now,
                           {.key = key,

@@ -51,7 +51,7 @@ struct L1TlbStats : TlbStats {
 
 class Translator {
  public:
-  /// The way to one shared TLB.
+  /// The way to the shared TLB; there is none on an ideal machine.
   struct Port {
     Funnel<TranslationRequest>* requests = nullptr;
     Link<Translation>* answers = nullptr;
@@ -59,7 +59,7 @@ class Translator {
   struct Wiring {
     TranslateAt at = TranslateAt::kNowhere;
     AddressSpaces& spaces;
-    std::vector<Port> ports;  // one, or one for each tenant
+    Port port;
     const PlantedMistake* mistake = nullptr;
   };
   enum class Outcome : u8 { kKnown, kSetAside, kRefused };
@@ -68,6 +68,10 @@ class Translator {
 
   /// The next lines belong to another instruction.
   void begin_instruction() { pages_ = 0; }
+  /// Whether an instruction with these lines may begin; if not, it is asked for again when something has changed.
+  bool admits(const CoalescedLines& lines, TenantId tenant) {
+    return config_.admit == L1TlbConfig::Admit::kPage || pages_ > 0 || has_places_for(lines, tenant);
+  }
   /// Where a line lies (kKnown); or it waits for its page and comes back through `ready`; or it cannot go yet and is
   /// asked for again when something has changed: then nothing has.
   Outcome translate(const LineAccess& access, PhysAddr& pa, Cycle now);
@@ -120,11 +124,11 @@ class Translator {
   };
 
   u64 page_of(const LineAccess& access) const { return access.line >> lines_per_page_shift_; }
+  bool has_places_for(const CoalescedLines& lines, TenantId tenant);
   u32 known_page(u64 page) const;
   Outcome look_up(const LineAccess& access, u64 page, Cycle now);
   void park(WaitRef wait, const LineAccess& access);
   void release(WaitRef ref, const Translation& answer, Cycle now);
-  Port& port_of(TenantId tenant) { return wiring_.ports[wiring_.ports.size() == 1 ? 0 : index(tenant)]; }
   PhysAddr in_frame(PhysAddr frame, const LineAccess& access) const {
     const u64 line = access.line & ((u64{1} << lines_per_page_shift_) - 1);
     return {frame.raw + (line << line_shift_)};
@@ -157,20 +161,19 @@ class Translator {
 
 template <class F>
 void Translator::accept(Cycle now, F&& on_walk) {
-  for (const Port& port : wiring_.ports) {
-    while (port.answers->front(now)) {
-      const Translation answer = port.answers->pop(now);
-      awaits_answer_ = false;
-      stats.evictions += tlb_.fill(answer.key, answer.frame);
-      const TenantId tenant = tenant_of_key(answer.key);
-      ++stats.answers[tenant];
-      stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
-        if (waits_[ref].asked && answer.walk.accesses > 0) {
-          on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
-        }
-        release(ref, answer, now);
-      });
-    }
+  Link<Translation>* answers = wiring_.port.answers;
+  while (answers != nullptr && answers->front(now)) {
+    const Translation answer = answers->pop(now);
+    awaits_answer_ = false;
+    stats.evictions += tlb_.fill(answer.key, answer.frame);
+    const TenantId tenant = tenant_of_key(answer.key);
+    ++stats.answers[tenant];
+    stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
+      if (waits_[ref].asked && answer.walk.accesses > 0) {
+        on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
+      }
+      release(ref, answer, now);
+    });
   }
 }
 

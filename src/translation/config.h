@@ -58,9 +58,11 @@ struct TlbConfig {
 };
 
 struct L1TlbConfig : TlbConfig {
+  enum class Admit : u8 { kPage, kInstruction };
   u32 hit_cycles = 1;
   u32 miss_entries = 64;
   u32 miss_merges = 64;
+  Admit admit = Admit::kPage;
   bool blocking = false;
   L1TlbConfig() { entries = 64; }
   void describe(Fields& v) {
@@ -68,6 +70,9 @@ struct L1TlbConfig : TlbConfig {
     v("hit_cycles", hit_cycles, in(0, 1000), "cycles of a look-up, before the data cache is asked");
     v("miss_entries", miss_entries, in(1, 4096), "pages that an SM may wait for at a time");
     v("miss_merges", miss_merges, in(1, 4096), "memory instructions that may wait for one page");
+    v("admit", admit, {"page", "instruction"},
+      "what must find places among the awaited pages before it is looked up: the next page alone, or all pages of an "
+      "instruction that the TLB does not hold");
     v("blocking", blocking, "while a page is awaited nothing else is looked up");
   }
   void validate(Validation& v) const {
@@ -77,10 +82,12 @@ struct L1TlbConfig : TlbConfig {
 };
 
 struct L2TlbConfig : TlbConfig {
+  enum class Turn : u8 { kRequest, kInstruction };
   u32 hit_cycles = 10;
   u32 ports = 2;
   u32 miss_entries = 256;
   u32 link_cycles = 1;
+  Turn turn = Turn::kRequest;
   bool per_tenant = false;
   L2TlbConfig() {
     entries = 512;
@@ -92,7 +99,11 @@ struct L2TlbConfig : TlbConfig {
     v("ports", ports, in(1, 64), "look-ups per cycle");
     v("miss_entries", miss_entries, in(1, 65536), "pages that may be awaited from walks at a time");
     v("link_cycles", link_cycles, in(1, 1000), "cycles between an SM and the shared TLB, each way");
-    v("per_tenant", per_tenant, "every tenant has one of this size for itself");
+    v("turn", turn, {"request", "instruction"},
+      "what an SM may have looked up before the next SM's turn comes: one page, or all pages of one instruction that "
+      "follow each other closely");
+    v("per_tenant", per_tenant,
+      "every tenant has one of this size and as many ports for itself; the misses are one pool");
   }
 };
 
@@ -103,6 +114,7 @@ struct WalkCacheConfig {
   u32 entries = 32;
   u32 ways = 4;
   u32 cycles = 1;
+  u32 ports = 4;
   bool leaf = false;
   Skip skip = Skip::kLongestPrefix;
   Replacement replacement = Replacement::kLru;
@@ -112,6 +124,7 @@ struct WalkCacheConfig {
     v("entries", entries, in(1, 65536), "page-table entries it holds, in each cache");
     v("ways", ways, in(0, 1024), "ways of a set; 0 is fully associative");
     v("cycles", cycles, in(0, 1000), "cycles of a look-up");
+    v("ports", ports, in(1, 4096), "look-ups that begin per cycle");
     v("leaf", leaf, "leaf entries are kept too");
     v("skip", skip, {"longest_prefix", "all_upper", "each_level"},
       "a walk looks once and begins below the deepest level that hits (longest_prefix), or below the deepest one whose "

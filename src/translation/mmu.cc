@@ -22,7 +22,8 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       tlb1_hits_(wiring_.most_requests),
       tlb2_hits_(wiring_.most_requests),
       walkers_(config.walkers == 0 ? wiring_.most_requests : config.walkers),
-      idle_(static_cast<u32>(walkers_.size())) {
+      idle_(static_cast<u32>(walkers_.size())),
+      results_(wiring_.most_requests) {
   const u32 walkers = static_cast<u32>(walkers_.size());
   scheduler_ = config_.walk_scheduler.make(
       {.walkers = walkers,
@@ -38,7 +39,6 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
     lanes_.push_back({Ring<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
   }
   for (u32 i = 0; i < wiring_.memory->lanes(); ++i) unsent_.emplace_back(walkers);
-  for (u32 i = 0; i < wiring_.results.size(); ++i) results_.emplace_back(wiring_.most_requests);
   due_.reserve(walkers);
 }
 
@@ -82,15 +82,15 @@ void Mmu::accept_requests(Cycle now) {
     const TranslationRequest request = wiring_.requests.pop(lane, now);
     pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
     ++stats.requests[request.tenant];
-    if (front_tlbs_know(request, lane / wiring_.lanes_per_tlb, now)) continue;
+    if (front_tlbs_know(request, now)) continue;
     lanes_[lane].arrivals.push({request, now + front_cycles_});
     if (lanes_[lane].arrivals.full()) full_lanes_[lane / 64] |= u64{1} << lane % 64;
   }
 }
 
-bool Mmu::front_tlbs_know(const TranslationRequest& request, u32 source, Cycle now) {
+bool Mmu::front_tlbs_know(const TranslationRequest& request, Cycle now) {
   if (const i32 entry = tlb1_.find(request.key); entry >= 0) {
-    tlb1_hits_.push({{{request.key, tlb1_.use(entry), {}}, source}, now + config_.tlb1.cycles});
+    tlb1_hits_.push({{request.key, tlb1_.use(entry), {}}, now + config_.tlb1.cycles});
     ++stats.tlb1_hits[request.tenant];
     return true;
   }
@@ -98,19 +98,25 @@ bool Mmu::front_tlbs_know(const TranslationRequest& request, u32 source, Cycle n
   if (entry < 0) return false;
   const PhysAddr frame = tlb2_.use(entry);
   tlb1_.fill(request.key, frame);
-  tlb2_hits_.push({{{request.key, frame, {}}, source}, now + front_cycles_});
+  tlb2_hits_.push({{request.key, frame, {}}, now + front_cycles_});
   ++stats.tlb2_hits[request.tenant];
   return true;
 }
 
+/// One walk of each lane in turn, until none finds a place: whoever is at the door, places go round.
 void Mmu::place_walks(Cycle now) {
-  for (u32 i = 0; i < lanes_.size(); ++i) {
-    while (!lanes_[i].refused && place(lanes_[i], i / wiring_.lanes_per_tlb, now)) {
-    }
+  const u32 lanes = static_cast<u32>(lanes_.size());
+  u32 at = place_pointer_;
+  for (u32 without = 0; without < lanes; ++without) {
+    Lane& lane = lanes_[at];
+    at = at + 1 == lanes ? 0 : at + 1;
+    if (lane.refused || !place(lane, now)) continue;
+    place_pointer_ = at;
+    without = ~u32{0};  // all are asked again
   }
 }
 
-bool Mmu::place(Lane& lane, u32 source, Cycle now) {
+bool Mmu::place(Lane& lane, Cycle now) {
   if (lane.arrivals.empty() || lane.arrivals.front().at > now) return false;
   Arrival& first = lane.arrivals.front();
   const TranslationRequest& request = first.request;
@@ -119,7 +125,6 @@ bool Mmu::place(Lane& lane, u32 source, Cycle now) {
                   .order = next_order_,
                   .arrived = now,
                   .inst = instruction_name(request.inst),
-                  .source = source,
                   .tenant = request.tenant};
   const u32 waiting = scheduler_->waiting();
   const i32 walker = scheduler_->place(walk, idle_, now);
@@ -155,11 +160,12 @@ void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
   blame.started(walker, walk, now);
   walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
-  resume_at(walker, now + walk.selection_cycles + walk_cache_.cycles());
+  look_up_walk_cache(walker, now + walk.selection_cycles);
 }
 
-void Mmu::resume_at(u32 walker, Cycle at) {
-  due_.push_back({at, walker});
+/// The walker goes on when its look-up is over, which may wait for a port.
+void Mmu::look_up_walk_cache(u32 walker, Cycle earliest) {
+  due_.push_back({walk_cache_.look_up(earliest), walker});
   std::push_heap(due_.begin(), due_.end(), std::greater<>());
 }
 
@@ -207,7 +213,7 @@ void Mmu::follow(u32 walker, TableEntry entry, Cycle now) {
   ++its.level;
   its.node = entry.target();
   if (walk_cache_.each_level()) {
-    resume_at(walker, now + walk_cache_.cycles());
+    look_up_walk_cache(walker, now);
   } else {
     queue_read(walker, now);
   }
@@ -255,7 +261,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
   tlb1_.fill(walk.key, frame);
   tlb2_.fill(walk.key, frame);
-  results_[walk.source].push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
+  results_.push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
   idle_.insert(walker);
   --busy_;
   blame.ended(walker, walk, now);
@@ -274,13 +280,10 @@ void Mmu::start_next(u32 walker, Cycle now) {
 void Mmu::send_results(Cycle now) {
   for (Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
     while (!hits->empty() && hits->front().at <= now) {
-      const FrontHit hit = hits->pop();
-      results_[hit.result.source].push(hit.result.answer);
+      results_.push(hits->pop().answer);
     }
   }
-  for (u32 i = 0; i < results_.size(); ++i) {
-    while (!results_[i].empty() && wiring_.results[i]->can_push(now)) wiring_.results[i]->push(now, results_[i].pop());
-  }
+  while (!results_.empty() && wiring_.results.can_push(now)) wiring_.results.push(now, results_.pop());
 }
 
 /// A refused request waits for a walk to end, unsent reads and results for a place: each wakes this unit.

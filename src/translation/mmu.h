@@ -57,9 +57,8 @@ struct MmuStats {
 class Mmu final : public Unit {
  public:
   struct Wiring {
-    Funnel<TranslationRequest>& requests;     // lanes from the shared TLBs
-    std::vector<Link<Translation>*> results;  // by shared TLB
-    u32 lanes_per_tlb = 1;
+    Funnel<TranslationRequest>& requests;  // lanes from the shared TLB
+    Link<Translation>& results;
     u32 most_requests = 1;  // that can be under way at a time
     const AddressSpaces& spaces;
     std::unique_ptr<WalkMemory> memory;
@@ -97,12 +96,8 @@ class Mmu final : public Unit {
     Blame::Queue blamed{};
     bool refused = false;  // its first found no place, and nothing has started since
   };
-  struct Result {
-    Translation answer;
-    u32 source = 0;
-  };
   struct FrontHit {
-    Result result;
+    Translation answer;
     Cycle at = 0;
   };
   struct Walker {
@@ -123,9 +118,9 @@ class Mmu final : public Unit {
 
   void accept_reads(Cycle now);
   void accept_requests(Cycle now);
-  bool front_tlbs_know(const TranslationRequest& request, u32 source, Cycle now);
+  bool front_tlbs_know(const TranslationRequest& request, Cycle now);
   void place_walks(Cycle now);
-  bool place(Lane& lane, u32 source, Cycle now);
+  bool place(Lane& lane, Cycle now);
   void advance_walkers(Cycle now);
   void send_reads(Cycle now);
   void send_results(Cycle now);
@@ -136,7 +131,7 @@ class Mmu final : public Unit {
   void look_at_level(u32 walker, Cycle now);
   void follow(u32 walker, TableEntry entry, Cycle now);
   void finish(u32 walker, PhysAddr frame, Cycle now);
-  void resume_at(u32 walker, Cycle at);
+  void look_up_walk_cache(u32 walker, Cycle earliest);
   void queue_read(u32 walker, Cycle now);
   void begin_waits();
   void note_waits(bool arrivals, Cycle now);
@@ -153,16 +148,17 @@ class Mmu final : public Unit {
   WalkCache walk_cache_;
   std::unique_ptr<WalkScheduler> scheduler_;
   std::vector<Lane> lanes_;
-  u32 pointer_ = 0;              // the lane that is asked first; moves on grants
+  // The lane that is asked first, for what it brings and for what it wants to place; both move on grants.
+  u32 pointer_ = 0, place_pointer_ = 0;
   std::vector<u64> full_lanes_;  // a bit each: their arrivals hold no more
   bool placing_due_ = false;     // some could have been placed by the end of the last tick
   Ring<FrontHit> tlb1_hits_, tlb2_hits_;
   std::vector<Walker> walkers_;
   WalkerSet idle_;
   u32 busy_ = 0;
-  std::vector<Due> due_;                    // a heap: walkers that wait for a look-up of their own
-  std::vector<Ring<u32>> unsent_;           // walkers whose read has not left, by lane of the memory
-  std::vector<Ring<Translation>> results_;  // by shared TLB
+  std::vector<Due> due_;           // a heap: walkers that wait for a look-up of their own
+  std::vector<Ring<u32>> unsent_;  // walkers whose read has not left, by lane of the memory
+  Ring<Translation> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
 };
 

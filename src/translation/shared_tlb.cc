@@ -10,9 +10,11 @@ namespace terrace {
 SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
     : config_(config),
       wiring_(std::move(wiring)),
-      tlb_(config, wiring_.mistake),
+      tlbs_(wiring_.tlbs, Tlb(config, wiring_.mistake)),
+      lookups_(wiring_.tlbs),
+      passed_over_((wiring_.replies.size() + 63) / 64),
       misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size())),
-      hits_(config.ports * (config.hit_cycles + 1)),
+      hits_(config.ports * wiring_.tlbs * (config.hit_cycles + 1)),
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
       held_key_(wiring_.replies.size()),
@@ -20,7 +22,7 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
-      ports_.push_back({mmu.requests, mmu.first_lane + lane, number, Ring<Miss>(config.miss_entries), {kMmu + number}});
+      ports_.push_back({mmu.requests, lane, number, Ring<Miss>(config.miss_entries), {unsent_to(number)}});
     }
   }
   for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
@@ -31,7 +33,7 @@ Cycle SharedTlb::tick(Cycle now) {
   blame.advance(now);
   if (blame.on()) {
     if (misses_due_) begin_waits();
-    port_holders_.reset(config_.ports, now);
+    for (Holders& ports : port_holders_) ports.reset(config_.ports, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
   accept_results(now);
@@ -59,7 +61,7 @@ void SharedTlb::accept_results(Cycle now) {
         miss_holders_.give_back(tenant, now);
         walk_holders_[i].remove(tenant, now);
       }
-      stats.evictions += tlb_.fill(result.key, result.frame);
+      stats.evictions += tlb_of(tenant).fill(result.key, result.frame);
       ++stats.fills[tenant];
       event(now, "page {:#x} arrives", result.key);
       bool first = true;
@@ -80,14 +82,14 @@ void SharedTlb::enable_blame(u32 tenants) {
                {{"ports", "requests wait for a look-up, those that are made hold the ports"},
                 {"misses", "requests wait for a place for a miss, pages awaited from walks hold them"},
                 {"mmu", "misses wait for a place in front of the walks, those under way there hold them"}},
-               kMmu + mmus);
-  port_holders_ = blame.holders(config_.ports);
+               unsent_to(mmus));
+  port_holders_.assign(tlbs_.size(), blame.holders(config_.ports));
   miss_holders_ = blame.holders(config_.miss_entries);
   walk_holders_.assign(mmus, blame.holders());
   blamed_.assign(held_up_.size(), 0);
-  blame.waits_for(kPorts, kPorts, port_holders_);
-  blame.waits_for(kMisses, kMisses, miss_holders_);
-  for (u32 i = 0; i < mmus; ++i) blame.waits_for(kMmu + i, kMmu, walk_holders_[i]);
+  for (u32 i = 0; i < tlbs_.size(); ++i) blame.waits_for(at_ports(TenantId(i)), kPorts, port_holders_[i]);
+  blame.waits_for(kNoMissPlace, kMisses, miss_holders_);
+  for (u32 i = 0; i < mmus; ++i) blame.waits_for(unsent_to(i), kMmu, walk_holders_[i]);
 }
 
 /// Misses that could have been sent earlier wait.
@@ -100,22 +102,26 @@ void SharedTlb::begin_waits() {
 /// that need one wait for a place, and those behind them too; all others wait for a port.
 void SharedTlb::note_waits(bool arrivals, Cycle now) {
   if (arrivals) {
-    wiring_.requests.visit_new(
-        now, [&](u32 sm, const TranslationRequest& request) { blame.arrive(room_of(sm), request.tenant); });
+    wiring_.requests.visit_new(now, [&](u32 sm, const TranslationRequest& request) {
+      blame.arrive(room_of(sm, request.tenant), request.tenant);
+    });
   }
   for (u32 word = 0; word < blamed_.size(); ++word) {
     const u64 held_up = misses_.full() ? held_up_[word] : 0;
     for (u64 changed = held_up ^ blamed_[word]; changed != 0; changed &= changed - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(changed)), sm = word * 64 + bit;
-      const Room to = held_up >> bit & 1 ? kMisses : kPorts;
+      const bool no_place = held_up >> bit & 1;
+      const auto move = [&](TenantId tenant, u32 requests) {
+        blame.move(room_of(sm, tenant), no_place ? kNoMissPlace : at_ports(tenant), tenant, requests);
+      };
       TenantId tenant{};
       u32 requests = 0;  // in a row, of this tenant
       wiring_.requests.visit_arrived(sm, now, [&](const TranslationRequest& request, Cycle) {
-        if (request.tenant != tenant) blame.move(room_of(sm), to, tenant, std::exchange(requests, 0));
+        if (request.tenant != tenant) move(tenant, std::exchange(requests, 0));
         tenant = request.tenant;
         ++requests;
       });
-      blame.move(room_of(sm), to, tenant, requests);
+      move(tenant, requests);
     }
     blamed_[word] = held_up;
   }
@@ -139,24 +145,37 @@ void SharedTlb::settle(Cycle now) {
 }
 
 void SharedTlb::look_up(Cycle now) {
-  for (u32 port = 0; port < config_.ports;) {
-    // While every place for a miss is taken, those that need one are not asked again.
-    const u32 sm = wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_);
+  // While every place for a miss is taken, those that need one are not asked again.
+  passed_over_ = misses_.full() ? held_up_ : nobody_;
+  std::fill(lookups_.begin(), lookups_.end(), 0);
+  for (u32 left = config_.ports * static_cast<u32>(tlbs_.size()); left > 0;) {
+    const u32 sm = wiring_.requests.next_ready(pointer_, passed_over_);
     if (sm == Funnel<TranslationRequest>::kNoLane) return;
-    if (!look_up_one(wiring_.requests.front(sm), now)) {
-      held_up_[sm / 64] |= u64{1} << sm % 64;
-      held_key_[sm] = wiring_.requests.front(sm).key;
+    const TranslationRequest& request = wiring_.requests.front(sm);
+    const TenantId tenant = request.tenant;
+    u32& lookups = lookups_[tlb_number(tenant)];
+    const u64 own = u64{1} << sm % 64;
+    if (lookups == config_.ports) {
+      passed_over_[sm / 64] |= own;
       continue;
     }
-    held_up_[sm / 64] &= ~(u64{1} << sm % 64);
-    if (blame.on()) {
-      const TenantId tenant = wiring_.requests.front(sm).tenant;
-      blame.leave(room_of(sm), tenant, wiring_.requests.arrival(sm));
-      port_holders_.take(tenant, now);
+    if (!look_up_one(request, now)) {
+      passed_over_[sm / 64] |= own;
+      held_up_[sm / 64] |= own;
+      held_key_[sm] = request.key;
+      continue;
     }
-    wiring_.requests.pop(sm, now);
-    pointer_ = sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
-    ++port;
+    held_up_[sm / 64] &= ~own;
+    if (blame.on()) {
+      blame.leave(room_of(sm, tenant), tenant, wiring_.requests.arrival(sm));
+      port_holders_[tlb_number(tenant)].take(tenant, now);
+    }
+    const u32 inst = wiring_.requests.pop(sm, now).inst;
+    const bool goes_on = config_.turn == L2TlbConfig::Turn::kInstruction && !wiring_.requests.empty(sm) &&
+                         wiring_.requests.front(sm).inst == inst;
+    pointer_ = goes_on ? sm : sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
+    ++lookups;
+    --left;
   }
 }
 
@@ -172,9 +191,10 @@ void SharedTlb::let_go(u64 key) {
 
 /// False leaves everything as it was: a fill will make room.
 bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
-  const i32 entry = tlb_.find(request.key);
+  Tlb& tlb = tlb_of(request.tenant);
+  const i32 entry = tlb.find(request.key);
   if (entry >= 0) {
-    hits_.push({{request.key, tlb_.use(entry), {}}, request.sm, now + config_.hit_cycles});
+    hits_.push({{request.key, tlb.use(entry), {}}, request.sm, now + config_.hit_cycles});
     ++stats.hits[request.tenant];
   } else {
     switch (misses_.join(request.key, {request.sm, now})) {
@@ -204,7 +224,7 @@ void SharedTlb::count_wavefront(const TranslationRequest& request) {
   for (std::size_t i = 0; i < seen_.size(); ++i)
     stats.wavefronts[TenantId(i / sms)] += static_cast<u64>(std::popcount(seen_[i]));
   ++stats.wavefront_epochs;
-  tlb_.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
+  for (const Tlb& tlb : tlbs_) tlb.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
   std::fill(seen_.begin(), seen_.end(), 0);
   seen_lookups_ = 0;
 }
@@ -257,6 +277,10 @@ Cycle SharedTlb::next_wakeup(Cycle now) {
   const bool more =
       wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
   return more || !sending_.empty() ? now + 1 : next;
+}
+
+void SharedTlb::flush() {
+  for (Tlb& tlb : tlbs_) tlb.flush();
 }
 
 void SharedTlb::explain(std::ostream& out) const {

@@ -1,6 +1,6 @@
 // The TLB that SMs share (the L2 TLB): looks up pages that L1 TLBs miss, merges those of several SMs, asks the MMU for
-// the rest and tells everyone who waits. A machine has one, or one for each tenant. Without entries it only merges, as
-// a machine without a shared TLB still does.
+// the rest and tells everyone who waits. It is one TLB for all tenants, or one of the same size and ports for each; the
+// misses are one pool in either case. Without entries it only merges, as a machine without a shared TLB still does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -38,12 +38,10 @@ struct SharedTlbStats : TlbStats {
 
 class SharedTlb final : public Unit {
  public:
-  /// An MMU: requests go into lanes of its own from `first_lane` on, one for each group of tenants that it holds up
-  /// apart.
+  /// An MMU: requests go into one lane, or into one for each tenant, which it then holds up apart.
   struct MmuPort {
     Funnel<TranslationRequest>* requests;
     Link<Translation>* results;
-    u32 first_lane = 0;
     u32 lanes = 1;
   };
   struct Wiring {
@@ -51,6 +49,7 @@ class SharedTlb final : public Unit {
     std::vector<Link<Translation>*> replies;  // by SM
     std::vector<MmuPort> mmus;                // one, or one for each tenant
     u32 replies_per_sm = 1;                   // an SM never awaits more
+    u32 tlbs = 1;                             // one, or one for each tenant
     const PlantedMistake* mistake = nullptr;
   };
   SharedTlb(const L2TlbConfig& config, Wiring wiring);
@@ -59,9 +58,9 @@ class SharedTlb final : public Unit {
   void explain(std::ostream& out) const override;
 
   // Between cycles only.
-  void flush() { tlb_.flush(); }
-  void flush_page(u64 key) { tlb_.flush_page(key); }
-  void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
+  void flush();
+  void flush_page(u64 key) { tlb_of(tenant_of_key(key)).flush_page(key); }
+  void flush_tenant(TenantId tenant) { tlb_of(tenant).flush_tenant(tenant); }
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -93,8 +92,8 @@ class SharedTlb final : public Unit {
     Blame::Queue blamed;
     bool refused = false;
   };
-  enum Room : u32 { kPorts, kMisses, kMmu };  // from kMmu on: one for each MMU
-  static constexpr u32 kEpoch = 1024;         // look-ups: the statistic of the ISCA'18 paper
+  enum Cause : u32 { kPorts, kMisses, kMmu };
+  static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
 
   void accept_results(Cycle now);
   void look_up(Cycle now);
@@ -107,12 +106,22 @@ class SharedTlb final : public Unit {
   MissPort& port_of(TenantId tenant);
   void begin_waits();
   void note_waits(bool arrivals, Cycle now);
-  Blame::Room room_of(u32 sm) const { return blamed_[sm / 64] >> sm % 64 & 1 ? kMisses : kPorts; }
+  // Rooms: requests that wait for a place for a miss; by TLB, for its ports; by MMU, misses on their way there.
+  static constexpr Blame::Room kNoMissPlace = 0;
+  Blame::Room at_ports(TenantId tenant) const { return 1 + tlb_number(tenant); }
+  Blame::Room unsent_to(u32 mmu) const { return 1 + static_cast<u32>(tlbs_.size()) + mmu; }
+  Blame::Room room_of(u32 sm, TenantId tenant) const {
+    return blamed_[sm / 64] >> sm % 64 & 1 ? kNoMissPlace : at_ports(tenant);
+  }
+  u32 tlb_number(TenantId tenant) const { return tlbs_.size() == 1 ? 0 : index(tenant); }
+  Tlb& tlb_of(TenantId tenant) { return tlbs_[tlb_number(tenant)]; }
   Cycle next_wakeup(Cycle now);
 
   const L2TlbConfig config_;
   Wiring wiring_;
-  Tlb tlb_;
+  std::vector<Tlb> tlbs_;         // one, or one for each tenant
+  std::vector<u32> lookups_;      // by TLB: of this tick
+  std::vector<u64> passed_over_;  // SMs that are not asked in this tick, a bit each
   MissTable<Waiter> misses_;
   Ring<Hit> hits_;  // in order: every hit takes the same time
   std::vector<MissPort> ports_;
@@ -124,7 +133,8 @@ class SharedTlb final : public Unit {
   std::vector<u64> seen_;                  // warps of this epoch, by tenant and SM: an SM may change hands
   u32 seen_lookups_ = 0;
   // Who holds what others wait for: look-ups of this cycle, places for misses, and, by MMU, what is under way there.
-  Holders port_holders_, miss_holders_;
+  Holders miss_holders_;
+  std::vector<Holders> port_holders_;  // by TLB
   std::vector<Holders> walk_holders_;
   std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
   bool misses_due_ = false;  // some could have been sent by the end of the last tick

@@ -37,7 +37,20 @@ class WalkCache final : public WalkCacheView {
   bool each_level() const {
     return config_.kind != WalkCacheConfig::Kind::kNone && config_.skip == WalkCacheConfig::Skip::kEachLevel;
   }
-  u32 cycles() const { return config_.kind == WalkCacheConfig::Kind::kNone ? 0 : config_.cycles; }
+  /// When a look-up that could begin in cycle `earliest` is over. Look-ups begin in the order in which they are asked
+  /// for, as many per cycle as there are ports.
+  Cycle look_up(Cycle earliest) {
+    if (config_.kind == WalkCacheConfig::Kind::kNone) return earliest;
+    if (earliest > port_cycle_) {
+      port_cycle_ = earliest;
+      port_uses_ = 0;
+    } else if (port_uses_ == config_.ports) {
+      ++port_cycle_;
+      port_uses_ = 0;
+    }
+    ++port_uses_;
+    return port_cycle_ + config_.cycles;
+  }
   void flush();
   /// Every entry on the way to the page, as the invalidation of one page does in hardware.
   void flush_page(TenantId tenant, u64 page);
@@ -67,6 +80,8 @@ class WalkCache final : public WalkCacheView {
   const TableShape& shape_;
   u32 deepest_ = 0;  // level that is kept
   std::vector<TagArray<Meta>> caches_;
+  Cycle port_cycle_ = 0;  // in which the last look-up begins
+  u32 port_uses_ = 0;     // of that cycle
   const PlantedMistake* mistake_;
 };
 

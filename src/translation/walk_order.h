@@ -21,8 +21,7 @@ struct Walk {
   u64 page = 0;
   u64 order = 0;  // grows with arrival
   Cycle arrived = 0;
-  u32 inst = 0;    // 20 bits: of the instruction that asked first; they wrap, collisions are tolerated
-  u32 source = 0;  // where the answer goes
+  u32 inst = 0;  // 20 bits: of the instruction that asked first; they wrap, collisions are tolerated
   TenantId tenant{};
   bool scored = false;      // the walk caches were asked when it arrived
   u8 selection_cycles = 0;  // of choosing it

@@ -73,8 +73,29 @@ TEST(Dws, AnArrivingWalkTakesItsOwnIdleWalkerBeforeAForeignOne) {
   Bench bench("dws");
   EXPECT_EQ(bench.arrive(kB), 1);  // walkers 1 and 3 are B's
   EXPECT_EQ(bench.arrive(kB), 3);
-  EXPECT_EQ(bench.arrive(kB), 0) << "any idle walker (DWS-A3)";
+  EXPECT_EQ(bench.arrive(kB), 2) << "any idle walker (DWS-A3): the next after its own first one";
   EXPECT_EQ(bench.scheduler->stats.stolen_on_arrival[kB].value, 1u);
+}
+
+TEST(Dws, NobodysWalkersAreAlwaysTheFirstToBeBorrowed) {
+  // Walkers 0, 1 and 2 are A's, B's and C's. Whoever has none idle borrows from the next one round the circle.
+  for (const auto& [tenant, from] : {std::pair(kA, 1), std::pair(kB, 2), std::pair(kC, 0)}) {
+    Bench bench("dws", 3, 3, 36);
+    bench.arrive(tenant);
+    EXPECT_EQ(bench.arrive(tenant), from) << index(tenant);
+  }
+}
+
+TEST(Dws, OfTwoTenantsWithAsManyWaitingTheNextRoundTheCircleIsStolenFrom) {
+  for (const auto& [owner, from] : {std::pair(kA, kB), std::pair(kB, kC), std::pair(kC, kA)}) {
+    Bench bench("dws", 3, 3, 36);
+    for (const TenantId tenant : {kA, kB, kC}) bench.arrive(tenant);
+    for (const TenantId tenant : {kA, kB, kC}) {
+      if (tenant != owner) bench.arrive(tenant);
+    }
+    bench.finish(index(owner));
+    EXPECT_EQ(bench.serving[index(owner)].tenant, from) << index(owner);
+  }
 }
 
 TEST(Dws, WithoutStealingOnArrivalAForeignIdleWalkerStaysIdle) {
@@ -184,6 +205,21 @@ TEST(DwsPp, BeforeTheFirstEpochNothingIsStolenFromTheOwnersTime) {
   for (u32 i = 0; i < 24; ++i) bench.arrive(kB);
   bench.finish(0);
   EXPECT_EQ(bench.serving[0].tenant, kA);
+}
+
+TEST(DwsPp, AnAttemptThatFindsNoPlaceCountsAsAnArrival) {
+  // B's queues are full and it asks again and again; A comes now and then. Counting accepted walks alone, an epoch would
+  // begin with 26 of B and 26 of A, as alike as can be, and go on at the pace at which walks end.
+  Bench bench("dws_pp");
+  bench.fill_walkers_evenly();
+  for (u32 i = 0; i < 24; ++i) ASSERT_EQ(bench.arrive(kB), WalkScheduler::kQueued);
+  for (u32 i = 0; i < 150; ++i) ASSERT_EQ(bench.arrive(kB), WalkScheduler::kRefused);
+  for (u32 i = 0; i < 22; ++i) ASSERT_EQ(bench.arrive(kA), WalkScheduler::kQueued);
+  // 200 arrivals, 176 of B: more than four times A's 24, so that nothing is stolen from A's time.
+  for (u32 left = 22; left > 0; --left) {
+    bench.finish(left % 2 * 2);
+    EXPECT_EQ(bench.serving[left % 2 * 2].tenant, kA) << left;
+  }
 }
 
 TEST(DwsPp, OfMoreThanTwoTenantsTheBusiestNeverStealsExtra) {

@@ -96,7 +96,7 @@ TEST(AddressMap, HashingSpreadsPowersOfTwoOverChannels) {
     for (u64 stride = 256; stride <= u64{1} << 20; stride *= 2)
       EXPECT_LE(crowd(channels, stride, true), 16'384 * 3 / 2 / channels) << channels << " channels, stride " << stride;
   }
-  EXPECT_EQ(crowd(8, 8 * 256, false), 16'384u) << "without it they all fall on one";
+  EXPECT_EQ(crowd(8, 8 * 1024, false), 16'384u) << "without it they all fall on one";
 }
 
 std::string refused(std::vector<Given> options) {
@@ -124,7 +124,7 @@ TEST(DramConfig, WhatCannotBeIsRefusedWithASentence) {
   EXPECT_EQ(refused({set("dram.mapping=rank:row:bank:column:channel")}),
             "--set: dram.mapping = \"rank:row:bank:column:channel\" must begin with row");
   EXPECT_EQ(refused({set("dram.banks=12")}), "--set: dram.banks = 12 must be a power of two");
-  EXPECT_EQ(refused({set("dram.write_high=80")}), "--set: dram.write_high = 80 must not exceed write_entries (64)");
+  EXPECT_EQ(refused({set("dram.write_high=200")}), "--set: dram.write_high = 200 must not exceed write_entries (128)");
   EXPECT_EQ(refused({set("dram.timing.trefi=70")}),
             "--set: dram.timing.trefi = 70 must exceed timing.trfc + timing.trp (73)");
   EXPECT_EQ(refused({set("dram.standard=custom")}).substr(0, 60),

@@ -137,13 +137,16 @@ TEST(MemoryTiming, AnL2HitCostsTheQueueBothWaysOfTheCrossbarAndTheCache) {
   EXPECT_EQ(cost_of_round(small_gpu(), {{chained_load(true)}}), 1 + 5 + 11 + 5);
 }
 
-TEST(MemoryTiming, AnL2MissAddsTheLinksToMemoryAndTheFillToWhatMemoryTakes) {
+TEST(MemoryTiming, AnL2MissPaysItsLookUpTheWayToMemoryAndBackTheControllerAndTheFill) {
   // With one clock for cores and memory, rows that are never reused, and nothing else going on: precharge, activate,
   // read.
   GpuConfig config = small_gpu();
   DramConfig dram = config.dram.resolved();
   config.core_mhz = config.dram.clock_mhz = dram.clock_mhz;
   config.dram.bank_hash = config.dram.channel_hash = false;
+  config.dram.interleave_bytes = 256;  // sixteen banks are a page: a node of the page table in between moves no bank
+  config.dram.link_cycles = 3;
+  config.dram.controller_cycles = 13;
   dram = config.dram.resolved();
   const u64 next_row = u64{dram.row_bytes} * dram.banks * dram.ranks;  // the same bank, another row
   // The bursts of a line come from one bank group: tCCD_L apart, rounded up to whole bursts.
@@ -151,8 +154,8 @@ TEST(MemoryTiming, AnL2MissAddsTheLinksToMemoryAndTheFillToWhatMemoryTakes) {
   const u32 apart = dram.bank_groups > 1 ? (dram.timing.tccd_l + burst - 1) / burst * burst : burst;
   const u32 memory = dram.timing.trp + dram.timing.trcd + dram.timing.cl + (bursts - 1) * apart + burst;
   const double cost = cost_of_round(config, {{chained_load(false, next_row)}});
-  // Queue, crossbar, link, memory, link, one cycle for the fill, crossbar.
-  EXPECT_EQ(cost, 1 + 5 + 1 + memory + 1 + 1 + 5);
+  // Queue, crossbar, look-up, link, controller, memory, link, one cycle for the fill, crossbar.
+  EXPECT_EQ(cost, 1 + 5 + 11 + 3 + 13 + memory + 3 + 1 + 5);
 }
 
 /// Lines per cycle of loads that do not depend on each other, from many warps.
@@ -294,9 +297,9 @@ std::string report_when_stopped(const std::string& unit, Cycle stop) {
 TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher) {
   const std::string text = report_when_stopped("dram.0", 0);
   for (const char* line :
-       {"nothing can happen any more, although work is left", "l2.0: 4 lines are awaited from memory",
-        "l2.0: its link to memory is full: 4 requests are not taken", "l2.0: 4 requests wait to be looked up",
-        "sm.0: 2 warps wait for memory", "of 32, blocked", "dram.0: source 0 has 4 requests on its link",
+       {"nothing can happen any more, although work is left", "l2.0: 13 lines are awaited from memory",
+        "l2.0: its link to memory is full: 13 requests are not taken", "l2.0: 4 requests wait to be looked up",
+        "sm.0: 2 warps wait for memory", "of 32, blocked", "dram.0: source 0 has 13 requests on its link",
         "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
@@ -304,7 +307,7 @@ TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher
 TEST(Deadlocks, AnSmThatTakesNoRepliesIsSeenByTheSliceAndTheChannel) {
   const std::string text = report_when_stopped("sm.0", 40);
   for (const char* line : {"nothing can happen any more, although work is left", "the first to SM 0, which takes none",
-                           "l2.0: 4 answers of memory are on their link", "replies for source 0 wait, the first since",
+                           "l2.0: 2 answers of memory are on their link", "replies for source 0 wait, the first since",
                            "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }

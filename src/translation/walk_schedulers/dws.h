@@ -24,8 +24,9 @@ class StealingWalkScheduler : public WalkScheduler {
       : queues_(context), params_(params), walkers_(context.walkers) {}
 
   i32 place(const Walk& walk, const WalkerSet& idle, Cycle now) final {
+    on_attempt(walk.tenant);
     u32 into = queues_.idle_walker_of(walk.tenant, idle);
-    if (into == OwnedQueues::kNone && params_.steal_on_arrival) into = idle.first();
+    if (into == OwnedQueues::kNone && params_.steal_on_arrival) into = queues_.idle_walker_of_others(walk.tenant, idle);
     if (into != OwnedQueues::kNone) {
       const bool foreign = serve(into, walk, true);
       queues_.started(into, walk);
@@ -38,7 +39,6 @@ class StealingWalkScheduler : public WalkScheduler {
       into = OwnedQueues::kNone;
     }
     ++stats.placed[walk.tenant];
-    on_arrival(walk.tenant);
     return into == OwnedQueues::kNone ? kQueued : static_cast<i32>(into);
   }
 
@@ -74,7 +74,8 @@ class StealingWalkScheduler : public WalkScheduler {
   }
 
  protected:
-  virtual void on_arrival(TenantId) {}
+  /// A walk asks for a place, whether or not it finds one.
+  virtual void on_attempt(TenantId) {}
   virtual bool steals_although_owner_waits(u32 /*walker*/, TenantId /*rival*/) const { return false; }
   bool is_stolen(u32 walker) const { return walkers_[walker].is_stolen; }
 

@@ -22,7 +22,7 @@ class DwsPpWalkScheduler final : public StealingWalkScheduler {
     Fraction upto_1_5{400'000}, upto_2{600'000}, upto_3{800'000}, upto_4{900'000}, above_4{1'000'000};
     void describe(Fields& v) {
       DwsParams::describe(v);
-      v("epoch", epoch, in(1, 1'000'000), "arrivals between two looks at how unequal they are");
+      v("epoch", epoch, in(1, 1'000'000), "arrivals, refused ones included, between two looks at how unequal they are");
       v("queue_threshold", queue_threshold, in(0, Fraction::kOne),
         "a walker whose own queue is fuller than this does not steal from its owner's time");
       v("upto_1_5", upto_1_5, in(0, Fraction::kOne),
@@ -42,7 +42,9 @@ class DwsPpWalkScheduler final : public StealingWalkScheduler {
  private:
   static constexpr u64 kNeverSteals = Fraction::kOne;
 
-  void on_arrival(TenantId tenant) override {
+  /// Attempts count, refused ones included (DWS-A7): a tenant whose queues are full is let in no faster than it is
+  /// served, so that accepted walks alone would make any two saturated tenants look alike.
+  void on_attempt(TenantId tenant) override {
     ++arrivals_[index(tenant)];
     if (++in_epoch_ < params_.epoch) return;
     const auto& tenants = queues_.tenants();

@@ -64,6 +64,15 @@ class OwnedQueues {
     }
     return kNone;
   }
+  /// The next idle one after the tenant's first walker, round the circle: nobody's walkers are always asked first.
+  u32 idle_walker_of_others(TenantId tenant, const WalkerSet& idle) const {
+    const u32 first = place_of(tenant);
+    for (u32 i = 0; i < walkers(); ++i) {
+      const u32 walker = first + i < walkers() ? first + i : first + i - walkers();
+      if (owner_[walker] != tenant && idle.contains(walker)) return walker;
+    }
+    return kNone;
+  }
   /// Into the tenant's queue with most free places, the lowest on ties (DWS-A2); false when all are full.
   bool push(const Walk& walk, Cycle now, u32& into) {
     into = kNone;
@@ -93,10 +102,12 @@ class OwnedQueues {
     }
     return longest;
   }
-  /// The other tenant with most waiting walks, the first on ties; null when nobody else has any.
+  /// The other tenant with most waiting walks, on ties the next one round the circle; null when nobody else has any.
   const TenantId* busiest_other(TenantId than) const {
     const TenantId* busiest = nullptr;
-    for (const TenantId& tenant : tenants_) {
+    const u32 first = place_of(than), count = static_cast<u32>(tenants_.size());
+    for (u32 i = 1; i <= count; ++i) {
+      const TenantId& tenant = tenants_[first + i < count ? first + i : first + i - count];
       if (tenant == than || waiting(tenant) == 0) continue;
       if (busiest == nullptr || waiting(tenant) > waiting(*busiest)) busiest = &tenant;
     }
@@ -104,6 +115,14 @@ class OwnedQueues {
   }
 
  private:
+  /// Where a tenant stands among those that share the walkers; one that has gone counts as the first.
+  u32 place_of(TenantId tenant) const {
+    for (u32 i = 0; i < tenants_.size(); ++i) {
+      if (tenants_[i] == tenant) return i;
+    }
+    return 0;
+  }
+
   u32 entries_;  // of each queue
   std::vector<TenantId> owner_, tenants_;
   std::vector<std::unique_ptr<WalkOrder>> queues_;  // by walker

@@ -1,0 +1,47 @@
+// More SMs do no harm: a program that already has all of memory's bandwidth keeps it when SMs are added. A memory that
+// serves more streams with fewer row hits, or a queue too short to find them, would lose throughput.
+//
+// lbm and gups come back to a line for another part of it. With more SMs more lines are under way than an L2 of 2 MB
+// holds, and they fetch lines twice; that is the cache's doing and real. They run with eight times the L2.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "substrate/machines.h"
+
+namespace terrace {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* until;
+  bool larger_l2;
+};
+constexpr Program kPrograms[] = {
+    {"blk", "completed", false}, {"3ds", "completed", false},    {"sad", "completed", false},
+    {"lbm", "completed", true},  {"gups", "cycles:60000", true},
+};
+
+class SmCount : public testing::TestWithParam<Machine> {};
+
+TEST_P(SmCount, AddedSmsTakeNothingFromASaturatingProgram) {
+  const Machine& machine = GetParam();
+  for (const Program& program : kPrograms) {
+    double best = 0;
+    for (const u32 sms : {machine.sms / 2, machine.sms * 3 / 4, machine.sms}) {
+      std::vector<std::string> sets{fmt::format("run.sms=[{}]", sms), fmt::format("run.until={}", program.until)};
+      if (program.larger_l2) sets.push_back(fmt::format("l2.bytes={}", machine_with(machine.name, {}).l2.bytes * 8));
+      const double ipc = total_ipc(run_on(machine.name, "ideal", program.name, sets));
+      EXPECT_GE(ipc, 0.97 * best) << program.name << " on " << sms << " SMs";
+      best = std::max(best, ipc);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, SmCount, testing::ValuesIn(machines()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,104 @@
+// What walks compete for: places at the door of the walk system, ports of the walk cache, and one pool of misses however
+// many TLBs there are.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stats/histogram.h"
+#include "timing/scripted_tenants.h"
+#include "translation/walk_cache.h"
+
+namespace terrace {
+namespace {
+
+/// One SM for each of two tenants; no TLB holds more than one page, and walks read the L2.
+GpuConfig walking_gpu() {
+  GpuConfig config;
+  config.sm.count = 2;
+  config.sm.schedulers = 1;
+  config.l2.slices = 1;
+  config.l2.bytes = 1 << 20;
+  config.dram.channels = 1;
+  config.tenancy.launch_gap = 0;
+  config.l1_tlb.entries = config.l2_tlb.entries = 1;
+  config.l1_tlb.ways = config.l2_tlb.ways = 0;
+  config.mmu.rate = 4;
+  return config;
+}
+
+/// Every lane of a warp on a page of its own.
+ScriptedTenant walks_all_the_time(u32 rounds) {
+  ScriptedTenant tenant;
+  tenant.script = {
+      {memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}), [](const ScriptPlace& place, u32 lane) {
+         return GuestMemory::kBase + (place.round % 4 * 32 + lane) * (4096 + 128);
+       }}};
+  tenant.rounds = rounds;
+  tenant.buffer_bytes = u64{256} * 4096;
+  return tenant;
+}
+
+/// The most walks that were ever in service together: each counts when one more begins.
+u32 most_walks_at_once(const GpuConfig& config) {
+  ScriptedTenants tenants(config, {walks_all_the_time(50), walks_all_the_time(50)});
+  tenants.gpu().run({});
+  tenants.gpu().stats().check_identities();
+  const auto& stats = tenants.gpu().stats().stats();
+  const auto stat =
+      std::find_if(stats.begin(), stats.end(), [](const Stat& s) { return s.name == "gpu.mmu.0.concurrent"; });
+  u32 most = 0;
+  for (u32 bucket = 0; bucket < Histogram::kLinear; ++bucket) {
+    if (stat->cells[bucket].value > 0) most = bucket << stat->log2_width;
+  }
+  return most;
+}
+
+TEST(WalkSystem, PlacesAtTheDoorGoRound) {
+  // Two walkers, two places in their queue, and a lane for each tenant: every place that falls free is fought over.
+  GpuConfig config = walking_gpu();
+  config.mmu.walkers = 2;
+  config.mmu.queue_entries = 2;
+  config.mmu.back_pressure = MmuConfig::Scope::kTenant;
+  ScriptedTenants tenants(config, {walks_all_the_time(400), walks_all_the_time(400)});
+  tenants.gpu().run({.cycles = 40'000});
+  const u64 first = tenants.gpu().translation(TenantId(0)).walks, second = tenants.gpu().translation(TenantId(1)).walks;
+  ASSERT_GT(first + second, 500u);
+  EXPECT_NEAR(static_cast<double>(first) / static_cast<double>(second), 1, 0.02);
+}
+
+TEST(WalkSystem, LookUpsOfTheWalkCacheBeginAsManyPerCycleAsThereArePorts) {
+  const PagesConfig pages;
+  const TableShape shape(pages, 128);
+  WalkCacheConfig config;
+  config.kind = WalkCacheConfig::Kind::kShared;
+  config.cycles = 10;
+  config.ports = 2;
+  WalkCache cache(config, shape);
+  EXPECT_EQ(cache.look_up(100), 110u);
+  EXPECT_EQ(cache.look_up(100), 110u);
+  EXPECT_EQ(cache.look_up(100), 111u) << "both ports of cycle 100 are taken";
+  EXPECT_EQ(cache.look_up(100), 111u);
+  EXPECT_EQ(cache.look_up(101), 112u) << "in the order in which they are asked for";
+  EXPECT_EQ(cache.look_up(200), 210u);
+}
+
+TEST(WalkSystem, AMachineWithoutAWalkCacheWaitsForNoPort) {
+  const PagesConfig pages;
+  const TableShape shape(pages, 128);
+  WalkCache none(WalkCacheConfig{}, shape);
+  for (u32 i = 0; i < 100; ++i) EXPECT_EQ(none.look_up(7), 7u);
+}
+
+TEST(WalkSystem, TlbsOfTenantsShareOnePoolOfMisses) {
+  GpuConfig config = walking_gpu();
+  config.l2_tlb.miss_entries = 6;
+  config.mmu.walkers = 64;
+  for (const bool per_tenant : {false, true}) {
+    config.l2_tlb.per_tenant = per_tenant;
+    EXPECT_EQ(most_walks_at_once(config), 6u) << (per_tenant ? "a TLB each" : "one TLB");
+  }
+}
+
+}  // namespace
+}  // namespace terrace
