@@ -299,6 +299,20 @@ void add_window(Execution& x, const Inst& i) {
   x.write<T>(i.d, [=](Lane lane) { return static_cast<T>(a[lane] + window); });
 }
 
+/// Shared and local addresses have 32 bits, whatever register they are in. One below zero stays near its window, where a
+/// later offset can bring it back and an access without one faults.
+void enter_window(Execution& x, const Inst& i) {
+  const auto* a = x.src<u64>(i.a);
+  const u64 window = i.imm;
+  x.write<u64>(i.d,
+               [=](Lane lane) { return window + static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(a[lane]))}); });
+}
+void leave_window(Execution& x, const Inst& i) {
+  const auto* a = x.src<u64>(i.a);
+  const u64 window = i.imm;
+  x.write<u64>(i.d, [=](Lane lane) { return u64{static_cast<u32>(a[lane] + window)}; });
+}
+
 void in_window(Execution& x, const Inst& i) {
   const auto* a = x.src<u64>(i.a);
   const u64 window = i.imm;
@@ -331,7 +345,8 @@ void decode_cvta(Decoding& d) {
   if (type != Type::kU64 && type != Type::kU32) d.refuse("addresses are .u64 or .u32");
   d.expect_operands(2, 2);
   d.inst.imm = to ? u64{0} - *window : *window;
-  d.inst.run = type == Type::kU64 ? add_window<u64> : add_window<u32>;
+  const bool narrow = *space == Space::kShared || *space == Space::kLocal;
+  d.inst.run = type == Type::kU32 ? add_window<u32> : !narrow ? add_window<u64> : to ? leave_window : enter_window;
   d.destination(kFieldD, 0, type);
   const auto location = d.locate(d.operand(1));
   if (!location) return d.source(kFieldA, 1, type);

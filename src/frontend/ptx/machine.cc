@@ -39,6 +39,7 @@ void Machine::place_variables() {
     if (placed.empty()) continue;
     const VirtAddr base = memory_.allocate(
         fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", module_.file), bytes);
+    if (space == Space::kConst) launch_.constants = base;
     for (const auto& [variable, offset] : placed) {
       variables_[variable->name] = {base.raw + offset};
       memory_.define_symbol(variable->name, {base.raw + offset}, variable->bytes);
