@@ -83,7 +83,8 @@ class BodyParser {
     while (in_.peek().kind == TokenKind::kDotted) {
       const Token& word = in_.next();
       const auto parsed = parse_type(word.text);
-      if (!parsed) in_.fail_at(word.line, "registers of kind .{} are not supported; use scalar registers", word.text);
+      if (!parsed || facts(*parsed).family == 'w')
+        in_.fail_at(word.line, "registers of kind .{} are not supported; use scalar registers", word.text);
       type = *parsed;
     }
     if (type == Type::kNone) in_.fail("expected a register type, found '{}'", in_.peek().text);

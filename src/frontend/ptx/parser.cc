@@ -266,7 +266,7 @@ Variable parse_declarator(Cursor& in, Space space) {
       lanes = word.text == "v2" ? 2 : 4;
     } else if (word.text == "attribute") {
       in.skip_past(')');
-    } else if (const auto type = parse_type(word.text); type && *type != Type::kPred) {
+    } else if (const auto type = parse_type(word.text); type && *type != Type::kPred && facts(*type).family != 'w') {
       variable.type = *type;
     } else {
       in.fail_at(word.line, "variables of kind .{} are not supported; use plain global memory", word.text);
