@@ -1,6 +1,7 @@
 // Control flow: lanes that part and meet, exits, calls, barriers, warps of any width. Each kernel stores one word per
 // thread; the expected words are computed here, thread by thread.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <functional>
 
 #include "unit/ptx_harness.h"
@@ -190,6 +191,23 @@ TEST(PtxControl, LanesMeetAgainAlthoughTheTextHasAnExitThatNoneReaches) {
                                      32);
   const u32 of_neighbour[4] = {20, 10, 30, 30};
   for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], of_neighbour[t % 4]) << t;
+}
+
+TEST_P(PtxWidths, WarpSzIsTheNumberOfLanesThatLaneidCounts) {
+  const u32 lanes = std::min(GetParam(), 32u);
+  const auto result = run_per_thread(per_thread(R"(
+    .shared .b32 cells[WARP_SZ]; mov.u32 %r5, WARP_SZ; add.u32 %r5, %r5, WARP_SZ-1; add.u32 %r5, %r5, -WARP_SZ;
+    mov.u32 %r6, cells; add.u32 %r6, %r6, -WARP_SZ; st.shared.u8 [%r6+WARP_SZ], %r5; ld.shared.u8 %r10, [%r6+WARP_SZ];
+    mov.u32 %r7, %total_smem_size; shl.b32 %r7, %r7, 16; or.b32 %r10, %r10, %r7;)"),
+                                     40, GetParam());
+  for (const u32 word : result) EXPECT_EQ(word, ((lanes * 4 + 15) / 16 * 16) << 16 | (lanes - 1));
+}
+
+TEST(PtxControl, EitherPredicateOfAComparisonCanBeLeftOut) {
+  const auto result = run_per_thread(per_thread(R"(
+    setp.lt.u32 _|%p1, %r1, 5; setp.lt.u32 %p2|_, %r1, 5; @%p1 add.u32 %r10, %r10, 1; @%p2 add.u32 %r10, %r10, 2;)"),
+                                     32);
+  for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], t < 5 ? 2u : 1u) << t;
 }
 
 TEST(PtxControl, ATrapIsAFaultWithItsPlace) {

@@ -190,8 +190,39 @@ TEST(PtxReader, AnUndeclaredVariableIsRefused) {
             "test.ptx:11: ld.global.u32: variable nothing is not declared");
 }
 
-TEST(PtxReader, AnUndeclaredRegisterIsTakenForASpecialOneAndRefused) {
-  EXPECT_EQ(refusal_of("mov.u32 %r1, %nonsense;"), "test.ptx:11: mov.u32: special register %nonsense is not supported");
+TEST(PtxReader, AnUndeclaredRegisterIsCalledThatWhereverItStands) {
+  const auto told = [](const std::string& name) {
+    return "test.ptx:11: register " + name + " is not declared in function k; declare it with .reg";
+  };
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %nonsense;"), told("%nonsense"));
+  EXPECT_EQ(refusal_of("add.u32 %r60, %r1, %r2;"), told("%r60"));  // %r<60> ends with %r59
+  EXPECT_EQ(refusal_of("ld.global.u32 %r1, [%pointer+4];"), told("%pointer"));
+  EXPECT_EQ(refusal_of("@%q bra NOWHERE;"), told("%q"));
+  EXPECT_EQ(refusal_of("setp.lt.s32 %p1|%q, %r1, %r2;"), told("%q"));
+}
+
+TEST(PtxReader, ASpecialRegisterThatThereIsNotHereIsCalledThat) {
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %envreg3;"), "test.ptx:11: mov.u32: special register %envreg3 is not supported");
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %clusterid.x;"),
+            "test.ptx:11: mov.u32: special register %clusterid.x is not supported");
+}
+
+TEST(PtxReader, AParameterBeforeTheFirstIsRefused) {
+  EXPECT_EQ(refusal_of("ld.param.u64 %rd1, [out-8];"),
+            "test.ptx:11: ld.param.u64: reads beyond the kernel's parameters");
+}
+
+TEST(PtxReader, TypesAndModifiersThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(
+      refusal_of("set.lt.f32.f16x2 %r1, %r2, %r3;"),
+      "test.ptx:11: set.lt.f32.f16x2: results of type .f32 do not exist for operands of type .f16x2; use setp and "
+      "selp");
+  EXPECT_EQ(refusal_of("set.lt.ftz.u32.bf16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: set.lt.ftz.u32.bf16x2: type .bf16x2 is not supported by this instruction");
+  EXPECT_EQ(refusal_of("min.relu.u16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: min.relu.u16x2: .relu exists for .s32 and .s16x2 only");
+  EXPECT_EQ(refusal_of("sub.s16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: sub.s16x2: type .s16x2 is not supported by this instruction");
 }
 
 TEST(PtxReader, ACallOfAFunctionWithoutBodyIsRefused) {

@@ -6,6 +6,7 @@
 
 #include "frontend/ptx/execution.h"
 #include "frontend/ptx/select_type.h"
+#include "frontend/ptx/special_registers.h"
 
 namespace terrace::ptx {
 namespace {
@@ -58,63 +59,6 @@ void unpack(Execution& x, const Inst& i) {
     }
   });
 }
-
-enum class Special : u8 {
-  kTid,
-  kNtid,
-  kCtaid,
-  kNctaid,
-  kLaneid,
-  kWarpid,
-  kNwarpid,
-  kSmid,
-  kNsmid,
-  kGridid,
-  kLanemaskEq,
-  kLanemaskLe,
-  kLanemaskLt,
-  kLanemaskGe,
-  kLanemaskGt,
-  kClock,
-  kClockHi,
-  kClock64,
-  kGlobaltimer,
-  kGlobaltimerLo,
-  kGlobaltimerHi,
-  kDynamicSmemSize,
-  kTotalSmemSize,
-  kIsExplicitCluster
-};
-struct SpecialEntry {
-  std::string_view name;
-  Special special;
-  bool vector;
-};
-constexpr std::array kSpecials =
-    std::to_array<SpecialEntry>({{"%tid", Special::kTid, true},
-                                 {"%ntid", Special::kNtid, true},
-                                 {"%ctaid", Special::kCtaid, true},
-                                 {"%nctaid", Special::kNctaid, true},
-                                 {"%laneid", Special::kLaneid, false},
-                                 {"%warpid", Special::kWarpid, false},
-                                 {"%nwarpid", Special::kNwarpid, false},
-                                 {"%smid", Special::kSmid, false},
-                                 {"%nsmid", Special::kNsmid, false},
-                                 {"%gridid", Special::kGridid, false},
-                                 {"%lanemask_eq", Special::kLanemaskEq, false},
-                                 {"%lanemask_le", Special::kLanemaskLe, false},
-                                 {"%lanemask_lt", Special::kLanemaskLt, false},
-                                 {"%lanemask_ge", Special::kLanemaskGe, false},
-                                 {"%lanemask_gt", Special::kLanemaskGt, false},
-                                 {"%clock", Special::kClock, false},
-                                 {"%clock_hi", Special::kClockHi, false},
-                                 {"%clock64", Special::kClock64, false},
-                                 {"%globaltimer", Special::kGlobaltimer, false},
-                                 {"%globaltimer_lo", Special::kGlobaltimerLo, false},
-                                 {"%globaltimer_hi", Special::kGlobaltimerHi, false},
-                                 {"%dynamic_smem_size", Special::kDynamicSmemSize, false},
-                                 {"%total_smem_size", Special::kTotalSmemSize, false},
-                                 {"%is_explicit_cluster", Special::kIsExplicitCluster, false}});
 
 u32 component(const Dim3& dim, u32 c) {
   return c == 0 ? dim.x : c == 1 ? dim.y : c == 2 ? dim.z : 1;
