@@ -215,6 +215,48 @@ TEST(PtxControl, ATrapIsAFaultWithItsPlace) {
   EXPECT_EQ(sentence, "kernel k, test.ptx:14, \"@%p1 trap\": lane 5 of warp 0 of block 0 executes a trap");
 }
 
+constexpr const char* kAssert =
+    ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e) .noreturn;\n"
+    ".global .align 1 .b8 message[6] = {105, 32, 60, 32, 110, 0};\n"                    // i < n
+    ".global .align 1 .b8 file[8] = {98, 105, 110, 115, 46, 99, 117, 0};\n"             // bins.cu
+    ".global .align 1 .b8 function[10] = {118, 111, 105, 100, 32, 102, 40, 41, 0};\n";  // void f()
+constexpr const char* kAssertCall = R"({
+    .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;
+    mov.u64 %rd10, message; cvta.global.u64 %rd11, %rd10; st.param.b64 [p0+0], %rd11;
+    mov.u64 %rd10, file; cvta.global.u64 %rd11, %rd10; st.param.b64 [p1+0], %rd11; st.param.b32 [p2+0], 42;
+    mov.u64 %rd10, function; cvta.global.u64 %rd11, %rd10; st.param.b64 [p3+0], %rd11; st.param.b64 [p4+0], 1;
+    call.uni __assertfail, (p0, p1, p2, p3, p4); })";
+
+TEST(PtxControl, AFailedAssertionIsAFaultThatQuotesIt) {
+  const std::string sentence = refusal([] {
+    run_per_thread(
+        per_thread(std::string("setp.ne.u32 %p1, %r1, 5; @%p1 bra FINE;\n") + kAssertCall + "\nFINE:", kAssert), 64);
+  });
+  EXPECT_EQ(
+      sentence,
+      "kernel k, test.ptx:24, \"call.uni __assertfail, (p0, p1, p2, p3, p4)\": lane 5 of warp 0 of block 0 fails the "
+      "assertion \"i < n\" at bins.cu:42 in function void f()");
+}
+
+TEST(PtxControl, LanesMeetAgainBehindAnAssertionThatHolds) {
+  const auto result =
+      run_per_thread(per_thread(std::string("mov.u32 %r6, 1; setp.lt.u32 %p1, %r1, 99; @%p1 bra FINE;\n") +
+                                    kAssertCall + "\nFINE: shfl.sync.bfly.b32 %r10, %r1, 1, 31, -1;",
+                                kAssert),
+                     64);
+  for (u32 t = 0; t < 64; ++t) EXPECT_EQ(result[t], t ^ 1) << t;
+}
+
+TEST(PtxControl, AnAssertionOfTheWrongShapeIsRefused) {
+  EXPECT_EQ(refusal([] {
+              Harness harness(
+                  module_text(".extern .func __assertfail();\n.visible .entry k() {\ncall "
+                              "__assertfail;\nret;\n}\n"));
+            }),
+            "test.ptx:6: call: takes a message, a file, a line, a function and the size of a character; declare it as "
+            "assert.h does");
+}
+
 TEST(PtxControl, ABlockOfEveryDimensionNumbersItsThreadsXThenYThenZ) {
   Harness harness(kernel_text({"u64 out"}, R"(
     ld.param.u64 %rd1, [out];
