@@ -256,5 +256,45 @@ TEST(PtxReader, ALaunchWithTheWrongArgumentsIsRefused) {
   EXPECT_EQ(refusal([&] { harness.run(other); }), "test.ptx has no kernel \"other\"; it has k");
 }
 
+TEST(PtxReader, ABlockOrGridLargerThanCudaAllowsIsRefused) {
+  Harness harness(kernel_text({}, "ret;"));
+  const auto outcome = [&](Dim3 grid, Dim3 block) {
+    return refusal([&] { harness.run(harness.launch(grid, block)); });
+  };
+  EXPECT_EQ(outcome({1}, {1, 1, 64}), "");
+  EXPECT_EQ(outcome({1}, {1, 1, 65}),
+            "kernel k is launched with a block of 1 x 1 x 65 threads; at most 1024 x 1024 x 64 are possible");
+  EXPECT_EQ(outcome({1}, {1, 1, 1024}),
+            "kernel k is launched with a block of 1 x 1 x 1024 threads; at most 1024 x 1024 x 64 are possible");
+  EXPECT_EQ(outcome({1}, {1, 1024, 1}), "");
+  EXPECT_NE(outcome({1}, {1, 1025, 1}).find("a block of 1 x 1025 x 1 threads"), std::string::npos);
+  EXPECT_NE(outcome({1}, {1025, 1, 1}).find("a block of 1025 x 1 x 1 threads"), std::string::npos);
+  EXPECT_NE(outcome({1}, {32, 33, 1}).find("1056 threads per block; at most 1024 threads"), std::string::npos);
+  EXPECT_EQ(
+      outcome({1, 65536, 1}, {1}),
+      "kernel k is launched with a grid of 1 x 65536 x 1 blocks; at most 2147483647 x 65535 x 65535 are possible");
+  EXPECT_NE(outcome({1, 1, 65536}, {1}).find("a grid of 1 x 1 x 65536 blocks"), std::string::npos);
+}
+
+TEST(PtxReader, AnArgumentOfTheWrongKindIsRefused) {
+  Harness harness(kernel_text({"u32 n", "f32 scale", "b32 either"}, "ret;"));
+  using Kind = KernelArgument::Kind;
+  const auto outcome = [&](Kind n, Kind scale, Kind either) {
+    Launch launch = harness.launch({1}, {1}, u32{1}, 1.0f, u32{1});
+    launch.arguments[0].kind = n;
+    launch.arguments[1].kind = scale;
+    launch.arguments[2].kind = either;
+    launch.arguments[1].origin = "p.toml:7: launch[0].args[1]";
+    return refusal([&] { harness.run(launch); });
+  };
+  EXPECT_EQ(outcome(Kind::kWhole, Kind::kFloat, Kind::kFloat), "");
+  EXPECT_EQ(outcome(Kind::kAny, Kind::kAny, Kind::kWhole), "");
+  EXPECT_EQ(outcome(Kind::kFloat, Kind::kFloat, Kind::kAny),
+            "argument 0 of kernel k is a floating-point number, its parameter n is of type .u32; give a whole number");
+  EXPECT_EQ(outcome(Kind::kWhole, Kind::kWhole, Kind::kAny),
+            "p.toml:7: launch[0].args[1] of kernel k is a whole number, its parameter scale is of type .f32; give it a "
+            "decimal point or a type");
+}
+
 }  // namespace
 }  // namespace terrace::ptx
