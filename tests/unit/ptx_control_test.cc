@@ -323,6 +323,29 @@ TEST(PtxBarriers, ABarrierThatNeverCompletesIsExplainedInOneSentence) {
       "1\" for barrier 1, where 1 of 2 warps have arrived (and 1 more warps wait); make every warp reach it");
 }
 
+TEST(PtxBarriers, ACountThatIsNoMultipleOfTheWarpWidthIsAFault) {
+  for (const char* kind : {"bar.sync 1, ", "bar.arrive 1, "}) {
+    const std::string body = std::string(kind) + "33;";
+    EXPECT_NE(refusal([&] {
+                run_per_thread(per_thread(body), 64);
+              }).find("waits for 33 threads at barrier 1; the count must be a multiple of the warp width, 32"),
+              std::string::npos)
+        << body;
+  }
+  // Not even when there are so many: the last warp's absent lanes do not arrive.
+  EXPECT_NE(refusal([] { run_per_thread(per_thread("bar.sync 1, 40;"), 40); }).find("must be a multiple"),
+            std::string::npos);
+  EXPECT_NE(refusal([] {
+              run_per_thread(per_thread("bar.sync 1, 96;"), 128, 64);
+            }).find("must be a multiple of the warp width, 64"),
+            std::string::npos);
+}
+
+TEST(PtxBarriers, AWholeBlockOfWarpsOf32IsACountOnWiderWarpsToo) {
+  const auto result = run_per_thread(per_thread("bar.sync 1, 96; mov.u32 %r10, 5;"), 96, 64);
+  for (const u32 word : result) EXPECT_EQ(word, 5u);
+}
+
 TEST(PtxBarriers, AnImpossibleCountOrNumberIsAFault) {
   EXPECT_NE(
       refusal([] { run_per_thread(per_thread("bar.sync 1, 256;"), 64); }).find("waits for 256 threads at barrier 1"),
