@@ -174,9 +174,10 @@ std::string help_text() {
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version says what this is.\n");
   if (!later.empty()) text += fmt::format("  Not there yet: {}.\n", fmt::join(later, ", "));
   return text +
-         "\nExit codes: 0 done; 1 results differ (diff) or are wrong (exec --check); 2 the input is wrong; 3 the model "
-         "broke one of its own\n"
-         "invariants; 4 deadlock; 130 interrupted.\n";
+         "\nExit codes: 0 done; 1 results differ (diff) or are wrong (exec --check); 2 the input is wrong, or a "
+         "fault ended\nevery tenant (run) or the program (exec); 3 the model broke one of its own invariants; 4 "
+         "deadlock; "
+         "130 interrupted.\n";
 }
 
 }  // namespace

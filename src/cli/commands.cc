@@ -43,15 +43,16 @@ int run_command_line(int argc, const char* const* argv) {
   SIM_CHECK(false, "{} was parsed and cannot be performed", line.command);
 }
 
-int exit_code_of(const std::function<int()>& act) {
+void say(std::string_view sentence) {
   // With standard error closed the exit code still tells.
-  const auto say = [](std::string_view sentence) {
-    std::fputs(fmt::format("terrace: {}\n", sentence).c_str(), stderr);
-  };
+  std::fputs(fmt::format("terrace: {}\n", sentence).c_str(), stderr);
+}
+
+int exit_code_of(const std::function<int()>& act) {
   try {
     return act();
   } catch (const InputError& error) {
-    return say(error.what()), 2;
+    return say(error.what()), kInputExitCode;
   } catch (const Interrupted&) {
     return say("interrupted"), kInterruptedExitCode;
   } catch (const Deadlock& error) {
@@ -59,7 +60,7 @@ int exit_code_of(const std::function<int()>& act) {
   } catch (const ModelError& error) {
     return say(fmt::format("the model broke one of its own invariants: {}", error.what())), 3;
   } catch (const std::bad_alloc&) {
-    return say("this needs more memory than there is; use a smaller input or machine"), 2;
+    return say("this needs more memory than there is; use a smaller input or machine"), kInputExitCode;
   } catch (const std::exception& error) {
     return say(fmt::format("unforeseen: {}", error.what())), 3;
   }

@@ -35,7 +35,13 @@ std::string listing(std::string_view what, bool markdown);
 /// Parses and performs a command line. Everything the user can do wrong is an InputError.
 int run_command_line(int argc, const char* const* argv);
 
-/// Runs `act`, turns what it throws into one sentence on standard error, and returns the exit code: 0 to 1 as returned,
+/// Of what a user can mend: an input, or a program that faults.
+inline constexpr int kInputExitCode = 2;
+
+/// One sentence on standard error.
+void say(std::string_view sentence);
+
+/// Runs `act`, turns what it throws into one sentence on standard error, and returns the exit code: 0 to 2 as returned,
 /// 2 for an InputError, 3 for a ModelError, 4 for a Deadlock, 130 when interrupted.
 int exit_code_of(const std::function<int()>& act);
 

@@ -70,6 +70,8 @@ int run_command(const CommandLine& line) {
     json->commit();
   }
   write_stdout(result.log + result.text);
+  for (const std::string& fault : result.faults) say(fault);
+  if (result.all_faulted) return kInputExitCode;  // as when exec meets a fault
   return result.checks_passed ? 0 : 1;
 }
 

@@ -63,8 +63,9 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
     const TenantSpec spec = parse_tenant(names[i]);
     Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
+    const DeviceCode& code = tenant.instance.code;
     tenant.machine =
-        std::make_unique<ptx::Machine>(ptx::parse_module(tenant.instance.code.file, tenant.instance.code.ptx),
+        std::make_unique<ptx::Machine>(ptx::parse_module(code.file, code.ptx, ptx::warp_size_of(config.sm.warp_width)),
                                        *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
     tenant.instance.program->allocate(*tenant.memory);
     tenants.push_back(std::move(tenant));

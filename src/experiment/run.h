@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/scheduler.h"
 #include "gpu/config.h"
@@ -27,6 +28,8 @@ struct RunResult {
   std::string text;  // the same for a person: a table and a few lines
   std::string log;   // the events asked for
   bool checks_passed = true;
+  std::vector<std::string> faults;  // a sentence for each tenant that a fault ended
+  bool all_faulted = false;         // it ended every one of them
 };
 
 /// Anything wrong with the request is an InputError, before anything runs.

@@ -123,7 +123,7 @@ std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress
 /// What the last column says of a tenant.
 std::string note_on(const TenantResult& tenant, const TenantProgress& progress, bool capped, bool check_asked) {
   if (tenant.check) return fmt::format("{}: {}", tenant.check->passed ? "passed" : "FAILED", tenant.check->message);
-  std::string note = !progress.fault.empty() ? progress.fault : capped ? "capped" : "";
+  std::string note = !progress.fault.empty() ? "fault" : capped ? "capped" : "";
   if (progress.left != kNever) note += fmt::format("{}left in cycle {}", note.empty() ? "" : ", ", progress.left);
   if (check_asked) note += note.empty() ? "not completed" : "; not completed";
   return note;
@@ -153,11 +153,14 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     Tree tree = describe_tenant(tenant, progress, rate);
     if (gpu.translates()) tree["translation"] = describe_translation(translation);
     if (tenant.check) tree["check"] = Tree{{"passed", tenant.check->passed}, {"message", tenant.check->message}};
+    if (!progress.fault.empty())
+      result.faults.push_back(fmt::format("tenant {}, {}, ended by a fault: {}", i, tenant.name, progress.fault));
     result.checks_passed &= tenant.check ? tenant.check->passed : !check_asked;
     table.rows.push_back(row_of(tenant, progress, rate, gpu.translates() ? &translation : nullptr,
                                 note_on(tenant, progress, rate.capped, check_asked)));
     tenant_trees.push_back(std::move(tree));
   }
+  result.all_faulted = result.faults.size() == tenants.size();
   // Most identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
   gpu.stats().check_identities(!gpu.quiet());
   const std::string digest = gpu.stats().digest();

@@ -269,6 +269,11 @@ void check_result(const Job& job, const Tree& result) {
   for (u64 i = 0; i < job.ptx.size(); ++i)
     if (part(part(result, "tenants").items().at(i), "ptx_hash") != Tree(job.ptx[i]))
       input_error("the device code of {} changed while it ran; give the same command again", job.tenants);
+  // Its run exits as a failure, and a sweep that was killed before it saw that must not take it for a result.
+  const Tree::List& tenants = part(result, "tenants").items();
+  const auto faulted = [](const Tree& tenant) { return !part(tenant, "faults").items().empty(); };
+  if (!tenants.empty() && std::all_of(tenants.begin(), tenants.end(), faulted))
+    input_error("a fault ended every tenant of {}; mend their programs", job.tenants);
 }
 
 std::map<std::string, double> point_metrics(Store& store, const Point& point) {

@@ -71,8 +71,8 @@ class Store {
   std::map<std::string, u64> stat_numbers_;
 };
 
-/// Refuses, as an InputError, what is no result of terrace run, or one of other device code than the job was planned
-/// with.
+/// Refuses, as an InputError, what is no result of terrace run, one of other device code than the job was planned with,
+/// or one in which a fault ended every tenant.
 void check_result(const Job& job, const Tree& result);
 
 /// "weighted_speedup" and its kin of a point from its tenants' rates; nothing while a job is missing.

@@ -21,9 +21,20 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-/// One kernel argument: the bytes as the kernel's .param declares them. Sizes are checked against the PTX at launch.
+/// What CUDA allows of a launch.
+inline constexpr Dim3 kMostBlocks{0x7fff'ffff, 65535, 65535}, kMostThreads{1024, 1024, 64};
+inline constexpr u32 kMostThreadsOfBlock = 1024;
+constexpr bool fits(const Dim3& size, const Dim3& most) {
+  return size.x <= most.x && size.y <= most.y && size.z <= most.z;
+}
+
+/// One kernel argument: the bytes as the kernel's .param declares them. Sizes, and kinds where both sides tell, are checked
+/// against the PTX at launch.
 struct KernelArgument {
+  enum class Kind : u8 { kAny, kWhole, kFloat };  // a buffer's address is a whole number
   std::vector<u8> bytes;
+  Kind kind = Kind::kAny;
+  std::string origin = {};  // what messages call it, where somebody wrote it into a file
 };
 
 struct Launch {

@@ -277,9 +277,26 @@ class Reader {
     spec.launch.grid = dimensions(spec.grid);
     spec.launch.block = dimensions(spec.block);
     spec.launch.dynamic_shared_bytes = spec.shared;
+    check_size(table, place, "grid", "blocks", spec.launch.grid, kMostBlocks);
+    check_size(table, place, "block", "threads", spec.launch.block, kMostThreads);
+    if (spec.launch.block.count() > kMostThreadsOfBlock)
+      of_key(table, place, "block")
+          .refuse("is {} threads; make it at most {}", spec.launch.block.count(), kMostThreadsOfBlock);
     if (!arguments.is_list()) place.refuse("needs a list in args, not {}", arguments.text());
     for (const Tree& argument : arguments.items()) read_argument(argument, spec, place);
     launches.push_back(std::move(spec));
+  }
+
+  static Place of_key(const Tree& table, const Place& place, const std::string& key) {
+    const Tree* value = table.find(key);
+    return {place.file, place.key + "." + key, value ? value->line : place.line};
+  }
+  static void check_size(const Tree& table, const Place& place, const std::string& key, std::string_view what,
+                         const Dim3& size, const Dim3& most) {
+    if (!fits(size, most))
+      of_key(table, place, key)
+          .refuse("is {} x {} x {} {}; make it at most {} x {} x {}", size.x, size.y, size.z, what, most.x, most.y,
+                  most.z);
   }
 
   /// A buffer's name, a number (whole: i32, otherwise f32), or { TYPE = number }.
@@ -289,6 +306,7 @@ class Reader {
     if (const auto* name = std::get_if<std::string>(&argument.value)) {
       buffer = index_of(*name, here);
       spec.launch.argument(u64{0});  // its address is known when it is allocated
+      spec.launch.arguments.back().kind = KernelArgument::Kind::kWhole;
     } else if (argument.is_table()) {
       if (argument.members().size() != 1) here.refuse("must be one type with one number, as in {{ f64 = 0.5 }}");
       const auto& [type, value] = argument.members().front();
@@ -300,10 +318,15 @@ class Reader {
       const bool real = std::holds_alternative<double>(argument.value);
       add_number(spec.launch, real ? Element::kF32 : Element::kI32, argument, here);
     }
+    spec.launch.arguments.back().origin = fmt::format("{}:{}: {}", file_, here.line, here.key);
     spec.buffer_arguments.push_back(buffer);
   }
   static void add_number(Launch& launch, Element type, const Tree& value, const Place& place) {
-    with_type(type, [&](auto zero) { launch.argument(number<decltype(zero)>(value, place)); });
+    with_type(type, [&](auto zero) {
+      launch.argument(number<decltype(zero)>(value, place));
+      launch.arguments.back().kind =
+          std::is_floating_point_v<decltype(zero)> ? KernelArgument::Kind::kFloat : KernelArgument::Kind::kWhole;
+    });
   }
 
   void read_expect(const Tree& table, Place place) {
@@ -312,9 +335,18 @@ class Reader {
     spec.compares = table.find("equals") != nullptr;
     if (spec.compares == !spec.digest.empty()) place.refuse("needs either equals or digest");
     if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
+    if (table.find("tolerance") != nullptr) check_tolerance(table, spec, place);
     spec.index = index_of(spec.buffer, place);
     spec.place = std::move(place);
     expectations.push_back(std::move(spec));
+  }
+
+  static void check_tolerance(const Tree& table, const ExpectSpec& spec, const Place& place) {
+    const Place here = of_key(table, place, "tolerance");
+    if (!spec.compares) here.refuse("needs equals: a digest allows no error");
+    const double tolerance = number<double>(spec.tolerance, here);
+    if (!(tolerance >= 0) || std::isinf(tolerance))
+      here.refuse("is a relative error: a number of at least 0, not {}", spec.tolerance.text());
   }
 
   const BufferSpec* find(std::string_view name) const {
@@ -398,9 +430,12 @@ class UserProgram final : public Program {
       const bool exact = std::holds_alternative<std::monostate>(expect.tolerance.value);
       const double tolerance = exact ? 0 : number<double>(expect.tolerance, expect.place);
       for (u64 i = 0; i < buffer.count; ++i) {
-        const double difference = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-        const bool near = !exact && difference <= tolerance * std::fabs(static_cast<double>(want[i]));
-        if (got[i] != want[i] && !near)
+        const double is = static_cast<double>(got[i]), should_be = static_cast<double>(want[i]);
+        // Nothing is near infinity, and one NaN is as good as another.
+        const bool near =
+            !exact && std::isfinite(should_be) && std::fabs(is - should_be) <= tolerance * std::fabs(should_be);
+        const bool both_nan = std::isnan(is) && std::isnan(should_be);
+        if (got[i] != want[i] && !near && !both_nan)
           return {false, fmt::format("{}[{}] is {} and should be {}", buffer.name, i, got[i], want[i])};
       }
       return {true, fmt::format("{}: {} values as expected", buffer.name, buffer.count)};

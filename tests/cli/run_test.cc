@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "support/program.h"
@@ -105,6 +106,67 @@ TEST(Run, AloneFillsInRelativeMetricsAndNamesTheirReference) {
   EXPECT_EQ(*result.find("metrics")->find("reference"), Tree(reference));
   EXPECT_NE(outcome.out.find("fairness "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("(" + reference + ")"), std::string::npos) << outcome.out;
+}
+
+/// Writes a program that reads beyond its only buffer.
+void write_faulty(const Scratch& scratch) {
+  scratch.write("walk.ptx", R"(.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry walk(.param .u64 a) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [a];
+  ld.global.u32 %r1, [%rd1+4096];
+  ret;
+}
+)");
+  scratch.write("walk.toml",
+                "source = \"walk.ptx\"\n[[buffer]]\nname = \"a\"\ntype = \"f32\"\ncount = 1024\n"
+                "[[launch]]\nkernel = \"walk\"\nargs = [\"a\"]\n");
+}
+constexpr const char* kFault =
+    "kernel walk, walk.ptx:8, \"ld.global.u32 %r1, [%rd1+4096]\": lane 0 of warp 0 of block 0 reads 4 bytes at "
+    "0x100001000, outside any allocation; the nearest is \"a\", 4096 bytes from 0x100000000\n";
+
+TEST(Run, WhoseOnlyTenantFaultsExitsAsExecDoesWithTheFaultOnStandardErrorAndStillWritesItsResult) {
+  const Scratch scratch;
+  const std::string folder = scratch.path().string();
+  write_faulty(scratch);
+  const Outcome exec = run_terrace({"exec", "walk.toml"}, folder);
+  EXPECT_EQ(exec.exit_code, 2);
+  EXPECT_EQ(exec.err, std::string("terrace: ") + kFault);
+  for (const bool check : {false, true}) {
+    std::vector<std::string> words{"run", "--gpu", "dws_30sm", "--tenant", "walk.toml", "--json", "r.json", "--quiet"};
+    if (check) words.emplace_back("--check");
+    const Outcome run = run_terrace(words, folder);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_EQ(run.err, std::string("terrace: tenant 0, walk.toml, ended by a fault: ") + kFault);
+    const Tree result = read_json((scratch.path() / "r.json").string());
+    EXPECT_EQ(result.find("tenants")->items()[0].find("faults")->items().size(), 1u);
+    std::filesystem::remove(scratch.path() / "r.json");
+  }
+}
+
+TEST(Run, WithATenantThatGoesOnUnharmedTellsOfTheFaultAndExitsWithZero) {
+  const Scratch scratch;
+  write_faulty(scratch);
+  const Outcome outcome =
+      run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--tenant", "walk.toml", "--size", "mini", "--quiet"},
+                  scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, std::string("terrace: tenant 1, walk.toml, ended by a fault: ") + kFault);
+}
+
+TEST(Run, TellsOfEveryTenantThatFaults) {
+  const Scratch scratch;
+  write_faulty(scratch);
+  const Outcome outcome =
+      run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "walk.toml", "--tenant", "walk.toml", "--quiet"},
+                  scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err, std::string("terrace: tenant 0, walk.toml, ended by a fault: ") + kFault +
+                             "terrace: tenant 1, walk.toml, ended by a fault: " + kFault);
 }
 
 TEST(Run, StopsAtALimitOfCycles) {

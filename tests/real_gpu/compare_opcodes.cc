@@ -96,11 +96,9 @@ Tally tally(const opcodes::Row& row, const Tuples& values, const std::vector<u64
 u32 compare_opcodes(Gpu& gpu, u32 cases) {
   using namespace opcodes;
   u32 differing_rows = 0, rows = 0, refused = 0, differs = 0;
-  const std::pair<const char*, Rows> tables[] = {{"integer", integer_rows()},
-                                                 {"float", float_rows()},
-                                                 {"half", half_rows()},
-                                                 {"convert", convert_rows()},
-                                                 {"approx", approx_rows()}};
+  const std::pair<const char*, Rows> tables[] = {{"integer", integer_rows()}, {"float", float_rows()},
+                                                 {"half", half_rows()},       {"half compare", half_compare_rows()},
+                                                 {"convert", convert_rows()}, {"approx", approx_rows()}};
   for (const auto& [stream, table] : tables) {
     for (const Row& row : table) {
       const Tuples values = operand_tuples(row, stream, cases);

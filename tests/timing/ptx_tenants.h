@@ -67,7 +67,8 @@ class PtxProgram final : public Program {
 struct PtxTenant {
   PtxTenant(const GpuConfig& config, const std::string& file, const PtxProgramSpec& spec)
       : memory(PageSize(config.pages.bytes)),
-        machine(ptx::parse_module(file, spec.ptx), memory, {config.sm.warp_width}),
+        machine(ptx::parse_module(file, spec.ptx, ptx::warp_size_of(config.sm.warp_width)), memory,
+                {config.sm.warp_width}),
         program(spec) {
     program.allocate(memory);
   }

@@ -1,6 +1,7 @@
 // Control flow: lanes that part and meet, exits, calls, barriers, warps of any width. Each kernel stores one word per
 // thread; the expected words are computed here, thread by thread.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <functional>
 
 #include "unit/ptx_harness.h"
@@ -192,9 +193,68 @@ TEST(PtxControl, LanesMeetAgainAlthoughTheTextHasAnExitThatNoneReaches) {
   for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], of_neighbour[t % 4]) << t;
 }
 
+TEST_P(PtxWidths, WarpSzIsTheNumberOfLanesThatLaneidCounts) {
+  const u32 lanes = std::min(GetParam(), 32u);
+  const auto result = run_per_thread(per_thread(R"(
+    .shared .b32 cells[WARP_SZ]; mov.u32 %r5, WARP_SZ; add.u32 %r5, %r5, WARP_SZ-1; add.u32 %r5, %r5, -WARP_SZ;
+    mov.u32 %r6, cells; add.u32 %r6, %r6, -WARP_SZ; st.shared.u8 [%r6+WARP_SZ], %r5; ld.shared.u8 %r10, [%r6+WARP_SZ];
+    mov.u32 %r7, %total_smem_size; shl.b32 %r7, %r7, 16; or.b32 %r10, %r10, %r7;)"),
+                                     40, GetParam());
+  for (const u32 word : result) EXPECT_EQ(word, ((lanes * 4 + 15) / 16 * 16) << 16 | (lanes - 1));
+}
+
+TEST(PtxControl, EitherPredicateOfAComparisonCanBeLeftOut) {
+  const auto result = run_per_thread(per_thread(R"(
+    setp.lt.u32 _|%p1, %r1, 5; setp.lt.u32 %p2|_, %r1, 5; @%p1 add.u32 %r10, %r10, 1; @%p2 add.u32 %r10, %r10, 2;)"),
+                                     32);
+  for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], t < 5 ? 2u : 1u) << t;
+}
+
 TEST(PtxControl, ATrapIsAFaultWithItsPlace) {
   const std::string sentence = refusal([] { run_per_thread(per_thread("setp.eq.u32 %p1, %r1, 5; @%p1 trap;"), 32); });
   EXPECT_EQ(sentence, "kernel k, test.ptx:14, \"@%p1 trap\": lane 5 of warp 0 of block 0 executes a trap");
+}
+
+constexpr const char* kAssert =
+    ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e) .noreturn;\n"
+    ".global .align 1 .b8 message[6] = {105, 32, 60, 32, 110, 0};\n"                    // i < n
+    ".global .align 1 .b8 file[8] = {98, 105, 110, 115, 46, 99, 117, 0};\n"             // bins.cu
+    ".global .align 1 .b8 function[10] = {118, 111, 105, 100, 32, 102, 40, 41, 0};\n";  // void f()
+constexpr const char* kAssertCall = R"({
+    .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;
+    mov.u64 %rd10, message; cvta.global.u64 %rd11, %rd10; st.param.b64 [p0+0], %rd11;
+    mov.u64 %rd10, file; cvta.global.u64 %rd11, %rd10; st.param.b64 [p1+0], %rd11; st.param.b32 [p2+0], 42;
+    mov.u64 %rd10, function; cvta.global.u64 %rd11, %rd10; st.param.b64 [p3+0], %rd11; st.param.b64 [p4+0], 1;
+    call.uni __assertfail, (p0, p1, p2, p3, p4); })";
+
+TEST(PtxControl, AFailedAssertionIsAFaultThatQuotesIt) {
+  const std::string sentence = refusal([] {
+    run_per_thread(
+        per_thread(std::string("setp.ne.u32 %p1, %r1, 5; @%p1 bra FINE;\n") + kAssertCall + "\nFINE:", kAssert), 64);
+  });
+  EXPECT_EQ(
+      sentence,
+      "kernel k, test.ptx:24, \"call.uni __assertfail, (p0, p1, p2, p3, p4)\": lane 5 of warp 0 of block 0 fails the "
+      "assertion \"i < n\" at bins.cu:42 in function void f()");
+}
+
+TEST(PtxControl, LanesMeetAgainBehindAnAssertionThatHolds) {
+  const auto result =
+      run_per_thread(per_thread(std::string("mov.u32 %r6, 1; setp.lt.u32 %p1, %r1, 99; @%p1 bra FINE;\n") +
+                                    kAssertCall + "\nFINE: shfl.sync.bfly.b32 %r10, %r1, 1, 31, -1;",
+                                kAssert),
+                     64);
+  for (u32 t = 0; t < 64; ++t) EXPECT_EQ(result[t], t ^ 1) << t;
+}
+
+TEST(PtxControl, AnAssertionOfTheWrongShapeIsRefused) {
+  EXPECT_EQ(refusal([] {
+              Harness harness(
+                  module_text(".extern .func __assertfail();\n.visible .entry k() {\ncall "
+                              "__assertfail;\nret;\n}\n"));
+            }),
+            "test.ptx:6: call: takes a message, a file, a line, a function and the size of a character; declare it as "
+            "assert.h does");
 }
 
 TEST(PtxControl, ABlockOfEveryDimensionNumbersItsThreadsXThenYThenZ) {
@@ -261,6 +321,29 @@ TEST(PtxBarriers, ABarrierThatNeverCompletesIsExplainedInOneSentence) {
       sentence,
       "kernel k waits at a barrier that can never complete: warp 0 of block 0 waits at test.ptx:14, \"@%p1 bar.sync "
       "1\" for barrier 1, where 1 of 2 warps have arrived (and 1 more warps wait); make every warp reach it");
+}
+
+TEST(PtxBarriers, ACountThatIsNoMultipleOfTheWarpWidthIsAFault) {
+  for (const char* kind : {"bar.sync 1, ", "bar.arrive 1, "}) {
+    const std::string body = std::string(kind) + "33;";
+    EXPECT_NE(refusal([&] {
+                run_per_thread(per_thread(body), 64);
+              }).find("waits for 33 threads at barrier 1; the count must be a multiple of the warp width, 32"),
+              std::string::npos)
+        << body;
+  }
+  // Not even when there are so many: the last warp's absent lanes do not arrive.
+  EXPECT_NE(refusal([] { run_per_thread(per_thread("bar.sync 1, 40;"), 40); }).find("must be a multiple"),
+            std::string::npos);
+  EXPECT_NE(refusal([] {
+              run_per_thread(per_thread("bar.sync 1, 96;"), 128, 64);
+            }).find("must be a multiple of the warp width, 64"),
+            std::string::npos);
+}
+
+TEST(PtxBarriers, AWholeBlockOfWarpsOf32IsACountOnWiderWarpsToo) {
+  const auto result = run_per_thread(per_thread("bar.sync 1, 96; mov.u32 %r10, 5;"), 96, 64);
+  for (const u32 word : result) EXPECT_EQ(word, 5u);
 }
 
 TEST(PtxBarriers, AnImpossibleCountOrNumberIsAFault) {

@@ -35,7 +35,8 @@ inline std::string kernel_text(const std::vector<std::string>& parameters, const
 class Harness {
  public:
   explicit Harness(const std::string& text, u32 warp_width = 32)
-      : memory(PageSize::k4K), machine(parse_module("test.ptx", text), memory, {warp_width}) {}
+      : memory(PageSize::k4K),
+        machine(parse_module("test.ptx", text, warp_size_of(warp_width)), memory, {warp_width}) {}
 
   template <class T>
   Buffer<T> buffer(const std::string& name, const std::vector<T>& values) {

@@ -115,6 +115,87 @@ TEST(PtxMemory, AKernelParameterThatIsAStructureCanBeIndexed) {
   EXPECT_EQ(harness.read(out), (std::vector<u32>{40, 50, 60}));
 }
 
+/// Runs one thread; the word it leaves.
+u32 word_after(const std::string& body, const std::string& before = "") {
+  std::string text = with_prologue(body + " st.global.u32 [%rd3], %r9; ret;");
+  text.insert(text.find(".visible .entry"), before);
+  Harness harness(text);
+  const auto out = harness.buffer("out", std::vector<u32>(1));
+  harness.run(1, 1, out);
+  return harness.read(out)[0];
+}
+
+/// Below zero by an amount that the offset makes up for, as optimisers leave loops that count downwards.
+TEST(PtxMemory, SharedAddressesWrapAt32BitsInLoadsStoresAndAtomics) {
+  const std::string before = ".shared .align 4 .b8 cells[64];\n";
+  const std::string start = "mov.u32 %r4, -64; mov.u32 %r5, 77; cvt.u64.u32 %rd9, %r4; add.s64 %rd10, %rd9, 68; ";
+  EXPECT_EQ(word_after(start + "st.shared.u32 [cells+4], %r5; ld.shared.u32 %r9, [%r4+68];", before), 77u);
+  EXPECT_EQ(word_after(start + "st.shared.u32 [%r4+68], %r5; ld.shared.u32 %r9, [cells+4];", before), 77u);
+  EXPECT_EQ(word_after(start + "atom.shared.add.u32 %r6, [%r4+68], %r5; ld.shared.u32 %r9, [cells+4];", before), 77u);
+  EXPECT_EQ(word_after(start + "st.shared.u32 [cells+4], %r5; ld.shared.u32 %r9, [%rd9+68];", before), 77u);
+  EXPECT_EQ(word_after(start + "st.shared.u32 [cells+4], %r5; ld.shared.u32 %r9, [%rd10];", before), 77u);
+  EXPECT_EQ(word_after(start + "st.shared.v2.u32 [%r4+72], {%r4, %r5}; ld.shared.u32 %r9, [cells+12];", before), 77u);
+}
+
+/// As on an H200, where cvta looks at 32 bits of a shared address and leaves as many.
+TEST(PtxMemory, GenericAddressesAreMadeOf32BitsOfASharedOne) {
+  const std::string before = ".shared .align 4 .b8 cells[64];\n",
+                    start = "mov.u32 %r5, 79; st.shared.u32 [cells+4], %r5; ";
+  EXPECT_EQ(word_after(start + "mov.u64 %rd9, 0x500000004; cvta.shared.u64 %rd10, %rd9; ld.u32 %r9, [%rd10];", before),
+            79u);
+  EXPECT_EQ(word_after(start + "mov.u64 %rd9, -64; cvta.shared.u64 %rd10, %rd9; ld.u32 %r9, [%rd10+68];", before), 79u);
+  EXPECT_EQ(word_after(start + "mov.u64 %rd9, 4; cvta.shared.u64 %rd10, %rd9; add.s64 %rd10, %rd10, 0x100000000; "
+                               "cvta.to.shared.u64 %rd11, %rd10; add.s64 %rd11, %rd11, 75; cvt.u32.u64 %r9, %rd11; "
+                               "shr.u64 %rd11, %rd11, 32; cvt.u32.u64 %r6, %rd11; add.u32 %r9, %r9, %r6;",
+                       before),
+            79u);
+}
+
+TEST(PtxMemory, LocalAddressesWrapAt32Bits) {
+  const std::string start =
+      ".local .align 4 .b8 cells[64]; mov.u32 %r4, cells; sub.u32 %r4, %r4, 64; mov.u32 %r5, 78; cvt.u64.u32 %rd9, "
+      "%r4; ";
+  EXPECT_EQ(word_after(start + "st.local.u32 [cells+4], %r5; ld.local.u32 %r9, [%r4+68];"), 78u);
+  EXPECT_EQ(word_after(start + "st.local.u32 [%rd9+68], %r5; ld.local.u32 %r9, [cells+4];"), 78u);
+}
+
+TEST(PtxMemory, ConstantAddressesWrapAt32Bits) {
+  const std::string before = ".const .align 4 .u32 table[4] = {11, 12, 13, 14};\n";
+  EXPECT_EQ(word_after("mov.u32 %r4, table; ld.const.u32 %r9, [%r4+4];", before), 12u);
+  EXPECT_EQ(word_after("mov.u32 %r4, table; sub.u32 %r4, %r4, 64; ld.const.u32 %r9, [%r4+72];", before), 13u);
+  EXPECT_EQ(word_after("mov.u64 %rd9, table; add.s64 %rd9, %rd9, 0x500000000; ld.const.u32 %r9, [%rd9+12];", before),
+            14u);
+}
+
+TEST(PtxMemory, ConstantsBeyondFourGigabytesAreFoundByTheir32Bits) {
+  GuestMemory memory(PageSize::k4K);
+  memory.allocate("large", u64{5} << 30);
+  std::string text = with_prologue("mov.u32 %r4, table; ld.const.u32 %r9, [%r4+4]; st.global.u32 [%rd3], %r9; ret;");
+  text.insert(text.find(".visible .entry"), ".const .align 4 .u32 table[4] = {11, 12, 13, 14};\n");
+  Machine machine(parse_module("test.ptx", text), memory);
+  const Buffer<u32> out(memory, "out", 1);
+  Launch launch;
+  launch.kernel = "k";
+  launch.argument(out);
+  FunctionalRunner(machine).run(launch);
+  EXPECT_EQ(out.get(memory, 0), 12u);
+}
+
+TEST(PtxMemory, ParameterAddressesWrapAt32Bits) {
+  Harness harness(module_text(R"(.visible .entry k(.param .u64 out, .param .align 4 .b8 s[12]) {
+    .reg .b64 %rd<8>; .reg .b32 %r<6>;
+    ld.param.u64 %rd1, [out]; mov.b32 %r1, s; sub.u32 %r1, %r1, 64; ld.param.u32 %r2, [%r1+68];
+    st.global.u32 [%rd1], %r2; ret; })"));
+  const auto out = harness.buffer("out", std::vector<u32>(1));
+  harness.run(1, 1, out, std::array<u32, 3>{10, 20, 30});
+  EXPECT_EQ(harness.read(out)[0], 20u);
+}
+
+TEST(PtxMemory, GlobalAddressesDoNotWrap) {
+  const std::string sentence = refusal([] { word_after("mov.u32 %r4, -64; ld.global.u32 %r9, [%r4+68];"); });
+  EXPECT_NE(sentence.find("reads 4 bytes at 0x100000004"), std::string::npos) << sentence;
+}
+
 struct AtomicCase {
   const char* instruction;
   u64 start;

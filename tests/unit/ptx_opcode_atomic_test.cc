@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "engine/rng.h"
+#include "tests/unit/float_reference.h"
 #include "tests/unit/ptx_harness.h"
 
 namespace terrace::ptx {
@@ -42,6 +43,16 @@ auto larger() {
   return [](u64 a, u64 b, u64) { return static_cast<T>(b) > static_cast<T>(a) ? b : a; };
 }
 
+const reference::Shape& shape_of(const std::string& op) {
+  return op.find("bf16") != op.npos ? reference::kBF16 : reference::kF16;
+}
+u64 half_sum(const reference::Shape& shape, u64 a, u64 b) {
+  a &= 0xffff, b &= 0xffff;
+  return reference::arithmetic(
+      shape, MPFR_RNDN, false, {a, b}, {b, a},
+      [](mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr, mpfr_rnd_t m) { return mpfr_add(r, x, y, m); });
+}
+
 std::vector<Row> rows() {
   std::vector<Row> all;
   const auto both = [&](const std::string& op, auto reference) {
@@ -72,7 +83,28 @@ std::vector<Row> rows() {
   all.push_back({"add.f64", 8, [](u64 a, u64 b, u64) {
                    return std::bit_cast<u64>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
                  }});
+  for (const std::string type : {"f16", "bf16"}) {
+    const reference::Shape& shape = shape_of(type);
+    all.push_back({"add.noftz." + type, 2, [&shape](u64 a, u64 b, u64) { return half_sum(shape, a, b); }});
+    all.push_back({"add.noftz." + type + "x2", 4, [&shape](u64 a, u64 b, u64) {
+                     return half_sum(shape, a >> 16, b >> 16) << 16 | half_sum(shape, a, b);
+                   }});
+  }
   return all;
+}
+
+/// Specials of a half: zeros, subnormals, the smallest normal, one, the largest, infinities and NaNs; any bits besides.
+u64 pick_half(Rng& rng, const reference::Shape& shape) {
+  const u64 specials[] = {0,
+                          1,
+                          shape.min_normal() - 1,
+                          shape.min_normal(),
+                          shape.infinity() - 1,
+                          shape.infinity(),
+                          shape.infinity() + 1,
+                          shape.sign() - 1};
+  const u64 bits = rng.below(3) == 0 ? specials[rng.below(std::size(specials))] : rng.next();
+  return (bits ^ (rng.below(2) != 0 ? shape.sign() : 0)) & 0xffff;
 }
 
 /// Specials first, then random words; floats of every magnitude are among random bits, subnormals among the specials.
@@ -82,6 +114,10 @@ u64 pick(Rng& rng, const Row& row) {
                                        0x7f80'0000, 0xff80'0000, 0x7fc0'0000};
   static constexpr u64 kSpecial64[] = {
       0, 1, ~u64{0}, u64{1} << 63, ~(u64{1} << 63), 0x3ff0'0000'0000'0000, 0x0008'0000'0000'0000};
+  if (row.op.find("noftz") != row.op.npos) {
+    const u64 low_half = pick_half(rng, shape_of(row.op));
+    return row.bytes == 2 ? low_half : pick_half(rng, shape_of(row.op)) << 16 | low_half;
+  }
   const bool special = rng.below(3) == 0;
   if (row.bytes == 4) return special ? kSpecial32[rng.below(std::size(kSpecial32))] : low(rng.next());
   const u64 value = special ? kSpecial64[rng.below(std::size(kSpecial64))] : rng.next();
@@ -90,8 +126,8 @@ u64 pick(Rng& rng, const Row& row) {
 }
 
 std::string program(const Row& row, bool global, bool result) {
-  const bool wide = row.bytes == 8;
-  const std::string reg = wide ? "%rd" : "%r", bits = wide ? "b64" : "b32", size = std::to_string(row.bytes);
+  const std::string reg = row.bytes == 8 ? "%rd" : row.bytes == 4 ? "%r" : "%rs";
+  const std::string bits = "b" + std::to_string(8 * row.bytes), size = std::to_string(row.bytes);
   const std::string space = global ? "global" : "shared", place = global ? "%rd10" : "%r20";
   const std::string operands = row.op.starts_with("cas") ? reg + "14, " + reg + "13" : reg + "13";
   std::string text =
@@ -154,7 +190,9 @@ TEST(PtxOpcodes, AtomicsAndReductionsOfEveryTypeAgreeWithTheirReference) {
     for (const bool global : {true, false}) {
       for (const bool result : {true, false}) {
         if (!result && (row.op.starts_with("exch") || row.op.starts_with("cas"))) continue;  // red has neither
-        row.bytes == 4 ? check<u32>(row, global, result) : check<u64>(row, global, result);
+        if (row.bytes == 2) check<u16>(row, global, result);
+        if (row.bytes == 4) check<u32>(row, global, result);
+        if (row.bytes == 8) check<u64>(row, global, result);
       }
     }
   }

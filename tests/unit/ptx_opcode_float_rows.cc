@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "tests/unit/ptx_opcode_rows.h"
 
 namespace terrace::opcodes {
@@ -154,6 +156,95 @@ void property_rows(Rows& rows, const Kind& t) {
                   }});
 }
 
+/// `set` on halves, and with halves as results: all bits of a 16-bit integer or 1.0 stand for true.
+void half_set_rows(Rows& rows, const Kind& t, const Kind& pair, bool ftz) {
+  const Shape& shape = *t.shape;
+  const u64 one = one_bits(shape);
+  for (const Comparison& c : kComparisons) {
+    const auto test = [=](u64 a, u64 b) {
+      a &= 0xffff, b &= 0xffff;
+      return holds(shape, c, ftz ? shape.flushed(a) : a, ftz ? shape.flushed(b) : b);
+    };
+    const std::string name = fmt::format("{}{}", c.name, ftz ? ".ftz" : "");
+    const auto single = [&](const Kind& result, u64 truth) {
+      rows.push_back({fmt::format("set.{}.{}.{}", name, result.name, t.name), result, {t, t}, [=](const u64* o) {
+                        return test(o[0], o[1]) ? truth : 0;
+                      }});
+    };
+    single(kU16, 0xffff);
+    single(kS16, 0xffff);
+    single(kU32, 0xffff'ffff);
+    single(kS32, 0xffff'ffff);
+    single(t, one);
+    const auto packed = [&](const Kind& result, u64 truth) {
+      rows.push_back(
+          {fmt::format("set.{}.{}.{}", name, result.name, pair.name), result, {pair, pair}, [=](const u64* o) {
+             return (test(o[0], o[1]) ? truth : 0) | (test(o[0] >> 16, o[1] >> 16) ? truth << 16 : 0);
+           }});
+    };
+    packed(kU32, 0xffff);
+    packed(kS32, 0xffff);
+    packed(pair, one);
+    // Both predicates, as two bits.
+    rows.push_back({fmt::format("setp.{}.{}", name, pair.name),
+                    kU32,
+                    {pair, pair},
+                    [=](const u64* o) { return u64{test(o[0], o[1])} | u64{test(o[0] >> 16, o[1] >> 16)} << 1; },
+                    fmt::format("{{ .reg .pred q; setp.{}.{} P|q, A, B; selp.u32 D, 1, 0, P; selp.u32 X, 2, 0, q; "
+                                "or.b32 D, D, X; }}",
+                                name, pair.name)});
+  }
+}
+
+/// The same combined with a predicate, C < 0, which serves both halves.
+void half_combined_rows(Rows& rows, const Kind& t, const Kind& pair) {
+  const Shape& shape = *t.shape;
+  const auto less = [=](u64 a, u64 b) { return holds(shape, kComparisons[2], a & 0xffff, b & 0xffff); };
+  using Logic = bool (*)(bool, bool);
+  const std::tuple<const char*, const char*, Logic> operations[] = {
+      {"and", "P", [](bool a, bool b) { return a && b; }},
+      {"or", "!P", [](bool a, bool b) { return a || !b; }},
+      {"xor", "P", [](bool a, bool b) { return a != b; }}};
+  for (const auto& [op, predicate, logic] : operations) {
+    const auto both = [=, function = logic](const u64* o, u64 truth) {
+      const bool c = kS32.value(o[2]) < 0;
+      return (function(less(o[0], o[1]), c) ? truth : 0) |
+             (function(less(o[0] >> 16, o[1] >> 16), c) ? truth << 16 : 0);
+    };
+    rows.push_back({fmt::format("set.lt.{0}.{1}.{1}", op, pair.name),
+                    pair,
+                    {pair, pair, kS32},
+                    [=, one = one_bits(shape)](const u64* o) { return both(o, one); },
+                    fmt::format("setp.lt.s32 P, C, 0; set.lt.{0}.{1}.{1} D, A, B, {2};", op, pair.name, predicate)});
+    rows.push_back(
+        {fmt::format("setp.lt.{}.{}", op, pair.name),
+         kU32,
+         {pair, pair, kS32},
+         [=](const u64* o) { return (both(o, 1) & 1) | both(o, 1) >> 15; },
+         fmt::format("{{ .reg .pred q, r; setp.lt.s32 P, C, 0; setp.lt.{}.{} r|q, A, B, {}; selp.u32 D, 1, 0, "
+                     "r; selp.u32 X, 2, 0, q; or.b32 D, D, X; }}",
+                     op, pair.name, predicate)});
+  }
+}
+
+/// Halves as results of other comparisons.
+void half_result_rows(Rows& rows) {
+  for (const Kind& result : {kF16, kBF16}) {
+    const u64 one = one_bits(*result.shape);
+    for (const Kind& t : {kU16, kS16, kU32, kS32, kU64, kS64})
+      rows.push_back({fmt::format("set.le.{}.{}", result.name, t.name), result, {t, t}, [=](const u64* o) {
+                        return t.value(o[0]) <= t.value(o[1]) ? one : 0;
+                      }});
+    for (const Kind& t : {kF32, kF64})
+      rows.push_back({fmt::format("set.leu.{}.{}", result.name, t.name), result, {t, t}, [=](const u64* o) {
+                        return holds(*t.shape, kComparisons[9], o[0], o[1]) ? one : 0;
+                      }});
+  }
+  rows.push_back({"set.gt.bf16.f16", kBF16, {kF16, kF16}, [](const u64* o) {
+                    return holds(reference::kF16, kComparisons[4], o[0], o[1]) ? one_bits(reference::kBF16) : 0;
+                  }});
+}
+
 /// A row of a half applied to both halves of registers.
 Row packed(const Row& row, const Kind& kind) {
   Row both{row.opcode + "x2", kind, std::vector<Kind>(row.operands.size(), kind), {}};
@@ -226,6 +317,17 @@ Rows half_rows() {
     compare_rows(rows, t, false);
   }
   compare_rows(rows, kF16, true);
+  return rows;
+}
+
+Rows half_compare_rows() {
+  Rows rows;
+  half_set_rows(rows, kF16, kF16x2, false);
+  half_set_rows(rows, kF16, kF16x2, true);
+  half_set_rows(rows, kBF16, kBF16x2, false);
+  half_combined_rows(rows, kF16, kF16x2);
+  half_combined_rows(rows, kBF16, kBF16x2);
+  half_result_rows(rows);
   return rows;
 }
 

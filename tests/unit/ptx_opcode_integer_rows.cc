@@ -77,6 +77,33 @@ void saturating_rows(Rows& rows) {
                   }});
 }
 
+/// Halves of a register, each on its own, and .relu, which makes a negative result 0.
+void packed_rows(Rows& rows) {
+  using Binary = i128 (*)(i128, i128);
+  const std::pair<const char*, Binary> operations[] = {
+      {"add", [](i128 a, i128 b) { return a + b; }},
+      {"min", [](i128 a, i128 b) { return std::min(a, b); }},
+      {"max", [](i128 a, i128 b) { return std::max(a, b); }},
+      {"min.relu", [](i128 a, i128 b) { return std::max(std::min(a, b), i128{0}); }},
+      {"max.relu", [](i128 a, i128 b) { return std::max(std::max(a, b), i128{0}); }}};
+  const std::pair<Kind, Kind> kinds[] = {{kU16, kU16x2}, {kS16, kS16x2}};
+  for (const auto& [name, operation] : operations) {
+    const bool relu = std::string_view(name).ends_with("relu");
+    for (const auto& [half, pair] : kinds) {
+      if (relu && !half.is_signed()) continue;
+      rows.push_back({fmt::format("{}.{}", name, pair.name), pair, {pair, pair}, [=](const u64* o) {
+                        const u64 low = half.wrap(operation(half.value(o[0]), half.value(o[1])));
+                        const u64 high = half.wrap(operation(half.value(o[0] >> 16), half.value(o[1] >> 16)));
+                        return high << 16 | low;
+                      }});
+    }
+    if (relu)
+      rows.push_back({fmt::format("{}.s32", name), kS32, {kS32, kS32}, [=](const u64* o) {
+                        return kS32.wrap(operation(kS32.value(o[0]), kS32.value(o[1])));
+                      }});
+  }
+}
+
 void mul24_rows(Rows& rows) {
   for (const Kind& t : {kU32, kS32}) {
     const auto low24 = [t](u64 x) {
@@ -413,6 +440,7 @@ Rows integer_rows() {
   Rows rows;
   for (const Kind& t : kWholeKinds) arithmetic_rows(rows, t);
   saturating_rows(rows);
+  packed_rows(rows);
   mul24_rows(rows);
   compare_rows(rows);
   select_rows(rows);

@@ -50,7 +50,7 @@ inline constexpr Kind kU8{Kind::kUnsigned, 8, "u8"}, kS8{Kind::kSigned, 8, "s8"}
     kBF16{Kind::kFloat, 16, "bf16", &reference::kBF16}, kF32{Kind::kFloat, 32, "f32", &reference::kF32},
     kF64{Kind::kFloat, 64, "f64", &reference::kF64}, kF16x2{Kind::kPacked, 32, "f16x2", &reference::kF16},
     kBF16x2{Kind::kPacked, 32, "bf16x2", &reference::kBF16}, kPred{Kind::kPredicate, 1, "pred"},
-    kAmount{Kind::kAmount, 32, "u32"};
+    kAmount{Kind::kAmount, 32, "u32"}, kU16x2{Kind::kBits, 32, "u16x2"}, kS16x2{Kind::kBits, 32, "s16x2"};
 
 /// The registers a row's instruction may name: A B C E are its operands, D its result, X scratch of D's width, P a
 /// predicate.
@@ -70,6 +70,7 @@ using Rows = std::vector<Row>;
 Rows integer_rows();
 Rows float_rows();
 Rows half_rows();
+Rows half_compare_rows();
 Rows convert_rows();
 Rows approx_rows();
 

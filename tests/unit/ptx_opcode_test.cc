@@ -44,6 +44,9 @@ TEST(PtxOpcode, FloatInstructionsMatchMpfrBitForBit) {
 TEST(PtxOpcode, HalfInstructionsMatchMpfrBitForBit) {
   check_rows(half_rows(), "half");
 }
+TEST(PtxOpcode, ComparisonsOfHalvesMatchMpfr) {
+  check_rows(half_compare_rows(), "half compare");
+}
 TEST(PtxOpcode, ConversionsMatchMpfrBitForBit) {
   check_rows(convert_rows(), "convert");
 }

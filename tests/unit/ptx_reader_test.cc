@@ -190,8 +190,39 @@ TEST(PtxReader, AnUndeclaredVariableIsRefused) {
             "test.ptx:11: ld.global.u32: variable nothing is not declared");
 }
 
-TEST(PtxReader, AnUndeclaredRegisterIsTakenForASpecialOneAndRefused) {
-  EXPECT_EQ(refusal_of("mov.u32 %r1, %nonsense;"), "test.ptx:11: mov.u32: special register %nonsense is not supported");
+TEST(PtxReader, AnUndeclaredRegisterIsCalledThatWhereverItStands) {
+  const auto told = [](const std::string& name) {
+    return "test.ptx:11: register " + name + " is not declared in function k; declare it with .reg";
+  };
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %nonsense;"), told("%nonsense"));
+  EXPECT_EQ(refusal_of("add.u32 %r60, %r1, %r2;"), told("%r60"));  // %r<60> ends with %r59
+  EXPECT_EQ(refusal_of("ld.global.u32 %r1, [%pointer+4];"), told("%pointer"));
+  EXPECT_EQ(refusal_of("@%q bra NOWHERE;"), told("%q"));
+  EXPECT_EQ(refusal_of("setp.lt.s32 %p1|%q, %r1, %r2;"), told("%q"));
+}
+
+TEST(PtxReader, ASpecialRegisterThatThereIsNotHereIsCalledThat) {
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %envreg3;"), "test.ptx:11: mov.u32: special register %envreg3 is not supported");
+  EXPECT_EQ(refusal_of("mov.u32 %r1, %clusterid.x;"),
+            "test.ptx:11: mov.u32: special register %clusterid.x is not supported");
+}
+
+TEST(PtxReader, AParameterBeforeTheFirstIsRefused) {
+  EXPECT_EQ(refusal_of("ld.param.u64 %rd1, [out-8];"),
+            "test.ptx:11: ld.param.u64: reads beyond the kernel's parameters");
+}
+
+TEST(PtxReader, TypesAndModifiersThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(
+      refusal_of("set.lt.f32.f16x2 %r1, %r2, %r3;"),
+      "test.ptx:11: set.lt.f32.f16x2: results of type .f32 do not exist for operands of type .f16x2; use setp and "
+      "selp");
+  EXPECT_EQ(refusal_of("set.lt.ftz.u32.bf16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: set.lt.ftz.u32.bf16x2: type .bf16x2 is not supported by this instruction");
+  EXPECT_EQ(refusal_of("min.relu.u16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: min.relu.u16x2: .relu exists for .s32 and .s16x2 only");
+  EXPECT_EQ(refusal_of("sub.s16x2 %r1, %r2, %r3;"),
+            "test.ptx:11: sub.s16x2: type .s16x2 is not supported by this instruction");
 }
 
 TEST(PtxReader, ACallOfAFunctionWithoutBodyIsRefused) {
@@ -223,6 +254,46 @@ TEST(PtxReader, ALaunchWithTheWrongArgumentsIsRefused) {
   Launch other = harness.launch({1}, {32});
   other.kernel = "other";
   EXPECT_EQ(refusal([&] { harness.run(other); }), "test.ptx has no kernel \"other\"; it has k");
+}
+
+TEST(PtxReader, ABlockOrGridLargerThanCudaAllowsIsRefused) {
+  Harness harness(kernel_text({}, "ret;"));
+  const auto outcome = [&](Dim3 grid, Dim3 block) {
+    return refusal([&] { harness.run(harness.launch(grid, block)); });
+  };
+  EXPECT_EQ(outcome({1}, {1, 1, 64}), "");
+  EXPECT_EQ(outcome({1}, {1, 1, 65}),
+            "kernel k is launched with a block of 1 x 1 x 65 threads; at most 1024 x 1024 x 64 are possible");
+  EXPECT_EQ(outcome({1}, {1, 1, 1024}),
+            "kernel k is launched with a block of 1 x 1 x 1024 threads; at most 1024 x 1024 x 64 are possible");
+  EXPECT_EQ(outcome({1}, {1, 1024, 1}), "");
+  EXPECT_NE(outcome({1}, {1, 1025, 1}).find("a block of 1 x 1025 x 1 threads"), std::string::npos);
+  EXPECT_NE(outcome({1}, {1025, 1, 1}).find("a block of 1025 x 1 x 1 threads"), std::string::npos);
+  EXPECT_NE(outcome({1}, {32, 33, 1}).find("1056 threads per block; at most 1024 threads"), std::string::npos);
+  EXPECT_EQ(
+      outcome({1, 65536, 1}, {1}),
+      "kernel k is launched with a grid of 1 x 65536 x 1 blocks; at most 2147483647 x 65535 x 65535 are possible");
+  EXPECT_NE(outcome({1, 1, 65536}, {1}).find("a grid of 1 x 1 x 65536 blocks"), std::string::npos);
+}
+
+TEST(PtxReader, AnArgumentOfTheWrongKindIsRefused) {
+  Harness harness(kernel_text({"u32 n", "f32 scale", "b32 either"}, "ret;"));
+  using Kind = KernelArgument::Kind;
+  const auto outcome = [&](Kind n, Kind scale, Kind either) {
+    Launch launch = harness.launch({1}, {1}, u32{1}, 1.0f, u32{1});
+    launch.arguments[0].kind = n;
+    launch.arguments[1].kind = scale;
+    launch.arguments[2].kind = either;
+    launch.arguments[1].origin = "p.toml:7: launch[0].args[1]";
+    return refusal([&] { harness.run(launch); });
+  };
+  EXPECT_EQ(outcome(Kind::kWhole, Kind::kFloat, Kind::kFloat), "");
+  EXPECT_EQ(outcome(Kind::kAny, Kind::kAny, Kind::kWhole), "");
+  EXPECT_EQ(outcome(Kind::kFloat, Kind::kFloat, Kind::kAny),
+            "argument 0 of kernel k is a floating-point number, its parameter n is of type .u32; give a whole number");
+  EXPECT_EQ(outcome(Kind::kWhole, Kind::kWhole, Kind::kAny),
+            "p.toml:7: launch[0].args[1] of kernel k is a whole number, its parameter scale is of type .f32; give it a "
+            "decimal point or a type");
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ class StoreTest : public ::testing::Test {
   Scratch scratch_;
 };
 
+TEST_F(StoreTest, ARunInWhichAFaultEndedEveryTenantIsNoResult) {
+  Tree result = result_of(2.5);
+  EXPECT_EQ(refusal([&] { check_result(job_named("one"), result); }), "nothing was refused");
+  Tree faulted = result.find("tenants")->items()[0];
+  faulted["faults"] = Tree(Tree::List{Tree("kernel k reads beyond its buffer")});
+  result["tenants"] = Tree(Tree::List{faulted, result.find("tenants")->items()[0]});
+  EXPECT_EQ(refusal([&] { check_result(job_named("one"), result); }), "nothing was refused");
+  result["tenants"] = Tree(Tree::List{faulted, faulted});
+  EXPECT_EQ(refusal([&] { check_result(job_named("one"), result); }),
+            "a fault ended every tenant of gups; mend their programs");
+}
+
 TEST_F(StoreTest, KeepsAResultWithItsStatistics) {
   Store store(path());
   store.put_result(job_named("one"), result_of(2.5), 0.75);

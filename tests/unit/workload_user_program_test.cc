@@ -3,15 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "engine/check.h"
+#include "frontend/ptx/machine.h"
 #include "frontend/user_program.h"
 
 namespace terrace {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr char kSaxpy[] = R"(#include "terrace_device.h"
@@ -145,6 +149,96 @@ TEST_F(UserProgramTest, AnUnknownBufferInALaunchIsNamed) {
 TEST_F(UserProgramTest, ANumberThatItsTypeCannotHoldIsRefused) {
   EXPECT_THAT(refusal("source = \"saxpy.cu\"\n[[launch]]\nkernel = \"k\"\nargs = [{ u8 = 256 }]\n"),
               HasSubstr("launch[0].args[0] must be a whole number from 0 to 255, not 256"));
+}
+
+/// kGood with a line replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST_F(UserProgramTest, ABlockOrGridLargerThanCudaAllowsIsRefusedWithItsLine) {
+  EXPECT_THAT(refusal(changed("block = [32]", "block = [1, 1, 1024]")),
+              HasSubstr("program.toml:15: launch[0].block is 1 x 1 x 1024 threads; make it at most 1024 x 1024 x 64"));
+  EXPECT_THAT(refusal(changed("block = [32]", "block = [32, 33]")),
+              HasSubstr("program.toml:15: launch[0].block is 1056 threads; make it at most 1024"));
+  EXPECT_THAT(
+      refusal(changed("grid = [4]", "grid = [1, 65536]")),
+      HasSubstr("program.toml:14: launch[0].grid is 1 x 65536 x 1 blocks; make it at most 2147483647 x 65535 x 65535"));
+  EXPECT_EQ(refusal(changed("block = [32]", "block = [4, 4, 64]")), "(accepted)");
+}
+
+TEST_F(UserProgramTest, AnArgumentOfTheWrongKindIsRefusedWithItsLine) {
+  const auto outcome = [&](const std::string& arguments) -> std::string {
+    const ProgramInstance user = load(changed("[\"x\", \"y\", 2.0, 100]", arguments));
+    GuestMemory memory(PageSize::k4K);
+    ptx::Machine machine(ptx::parse_module(user.code.file, user.code.ptx), memory);
+    user.program->allocate(memory);
+    user.program->initialise(memory);
+    try {
+      machine.begin_launch(*user.program->next(memory));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "(accepted)";
+  };
+  EXPECT_EQ(outcome("[\"x\", \"y\", 2.0, 100]"), "(accepted)");
+  EXPECT_THAT(outcome("[\"x\", \"y\", 2.0, 100.0]"),
+              AllOf(HasSubstr("program.toml:17: launch[0].args[3] of kernel saxpy is a floating-point number"),
+                    HasSubstr("is of type .u32; give a whole number")));
+  EXPECT_THAT(outcome("[\"x\", \"y\", 2.0, { f32 = 100 }]"),
+              HasSubstr("launch[0].args[3] of kernel saxpy is a floating"));
+  EXPECT_THAT(outcome("[\"x\", \"y\", 2, 100]"),
+              AllOf(HasSubstr("program.toml:17: launch[0].args[2] of kernel saxpy is a whole number"),
+                    HasSubstr("is of type .f32; give it a decimal point or a type")));
+  EXPECT_EQ(outcome("[\"x\", \"y\", { f32 = 2 }, 100]"), "(accepted)");
+  EXPECT_THAT(outcome("[{ f64 = 0.5 }, \"y\", 2.0, 100]"),
+              HasSubstr("launch[0].args[0] of kernel saxpy is a floating"));
+  EXPECT_THAT(outcome("[\"x\", \"y\", 2.0, { u64 = 100 }]"),
+              HasSubstr("program.toml:17: launch[0].args[3] of kernel saxpy has 8 bytes"));
+}
+
+TEST_F(UserProgramTest, AToleranceIsANumberOfAtLeastZero) {
+  for (const std::string wrong : {"-1e-5", "nan", "inf", "\"small\""}) {
+    const std::string sentence = refusal(std::string(kGood) + "tolerance = " + wrong + "\n");
+    EXPECT_THAT(sentence, HasSubstr("program.toml:22: expect[0].tolerance ")) << wrong;
+  }
+  EXPECT_THAT(refusal(std::string(kGood) + "tolerance = -0.5\n"),
+              HasSubstr("expect[0].tolerance is a relative error: a number of at least 0, not -0.5"));
+  EXPECT_THAT(refusal(changed("equals = \"constant\"", "digest = \"0123456789abcdef\"\ntolerance = 0.5")),
+              HasSubstr("expect[0].tolerance needs equals: a digest allows no error"));
+  for (const std::string right : {"0", "0.0", "1e-5", "2"})
+    EXPECT_EQ(refusal(std::string(kGood) + "tolerance = " + right + "\n"), "(accepted)") << right;
+}
+
+/// The check of a buffer y that holds `held` everywhere.
+CheckResult check_of(const ProgramInstance& user, float held) {
+  GuestMemory memory(PageSize::k4K);
+  user.program->allocate(memory);
+  user.program->initialise(memory);
+  float* y = reinterpret_cast<float*>(memory.at(memory.allocations()[1].first));
+  std::fill(y, y + 100, held);
+  return user.program->check(memory);
+}
+
+TEST_F(UserProgramTest, AnExpectedNanIsAnyNanAndNothingElse) {
+  std::string text = kGood;
+  text.replace(text.rfind("value = 0.5"), 11, "value = nan");
+  for (const std::string tolerance : {"", "tolerance = 0.5\n"}) {
+    const std::string file = text + tolerance;
+    EXPECT_TRUE(check_of(load(file), std::numeric_limits<float>::quiet_NaN()).passed) << tolerance;
+    EXPECT_TRUE(check_of(load(file), -std::numeric_limits<float>::quiet_NaN()).passed) << tolerance;
+    EXPECT_EQ(check_of(load(file), 1).message, "y[0] is 1 and should be nan");
+  }
+  EXPECT_EQ(check_of(load(kGood), std::numeric_limits<float>::quiet_NaN()).message, "y[0] is nan and should be 0.5");
+}
+
+TEST_F(UserProgramTest, NothingIsNearAnExpectedInfinity) {
+  std::string text = std::string(kGood) + "tolerance = 0.5\n";
+  text.replace(text.rfind("value = 0.5"), 11, "value = inf");
+  EXPECT_TRUE(check_of(load(text), std::numeric_limits<float>::infinity()).passed);
+  EXPECT_EQ(check_of(load(text), 3).message, "y[0] is 3 and should be inf");
+  EXPECT_FALSE(check_of(load(text), -std::numeric_limits<float>::infinity()).passed);
 }
 
 TEST_F(UserProgramTest, AFileWithoutLaunchOrSourceIsRefused) {

@@ -160,6 +160,12 @@ void find_addresses(Execution& x, const Inst& i) {
     const auto* base = x.src<u64>(i.a);
     for (u32 lane = 0; lane < x.stride; ++lane) address[lane] = base[lane] + offset;
   }
+  const Space space = static_cast<Space>(i.mode);
+  if (space == Space::kGlobal || space == Space::kGeneric) return;
+  // All other spaces are 32 bits wide: sums wrap there, and what a wider register holds above is cut off. Constants lie
+  // among the tenant's virtual addresses, so theirs wrap around where they begin.
+  const u64 first = space == Space::kConst ? x.launch.constants.raw : 0;
+  for (u32 lane = 0; lane < x.stride; ++lane) address[lane] = first + static_cast<u32>(address[lane] - first);
 }
 
 bool is_run(const Execution& x, u32 bytes) {

@@ -1,5 +1,5 @@
-// Named barriers. The warp is the unit: a count in threads stands for as many warps as hold them; without a count a
-// barrier waits for all warps of the block that still run.
+// Named barriers. The warp is the unit: a count in threads stands for that many whole warps; without a count a barrier
+// waits for all warps of the block that still run.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -15,6 +15,13 @@ void Machine::arrive(Execution& x, const Arrival& arrival) {
   Barrier& barrier = block.barriers[arrival.id];
   const u32 expected = (arrival.threads + launch_.width - 1) / launch_.width;
   const u32 lane = static_cast<u32>(std::countr_zero(x.active));
+  // Warps arrive whole. Only a block whose last warp is not full has a count of its own for all of them.
+  const bool all = arrival.threads == launch_.threads_per_block && arrival.threads % warp_size_of(launch_.width) == 0;
+  if (arrival.threads % launch_.width != 0 && !all)
+    return raise_fault(
+        x, lane,
+        fmt::format("waits for {} threads at barrier {}; the count must be a multiple of the warp width, {}",
+                    arrival.threads, arrival.id, launch_.width));
   if (expected > launch_.warps_per_block)
     return raise_fault(x, lane,
                        fmt::format("waits for {} threads at barrier {}; the block has {}", arrival.threads, arrival.id,

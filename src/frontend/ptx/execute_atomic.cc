@@ -5,6 +5,7 @@
 
 #include "frontend/ptx/access.h"
 #include "frontend/ptx/arith/float_ops.h"
+#include "frontend/ptx/arith/half.h"
 #include "frontend/ptx/select_type.h"
 
 namespace terrace::ptx {
@@ -15,6 +16,8 @@ T combine(T old, T operand, T compare) {
   if constexpr (kOp == AtomicOp::kAdd) {
     if constexpr (std::is_floating_point_v<T>)
       return add<Round::kNearestEven>(old, operand);
+    else if constexpr (NarrowFloat<T>)
+      return half_add(old, operand);
     else
       return static_cast<T>(old + operand);
   } else if constexpr (kOp == AtomicOp::kMin) {
@@ -47,6 +50,16 @@ u64 apply(u8* word, u64 operand, u64 compare) {
       combine<kOp, T>(old, from_raw<T>(static_cast<Raw>(operand)), from_raw<T>(static_cast<Raw>(compare)));
   std::memcpy(word, &updated, sizeof(T));
   return to_raw<T>(old);
+}
+
+/// Both halves at once.
+template <class F>
+u64 apply_packed_add(u8* word, u64 operand, u64) {
+  u32 old;
+  std::memcpy(&old, word, sizeof old);
+  const u32 updated = both<F>([](F a, F b) { return half_add(a, b); }, old, static_cast<u32>(operand));
+  std::memcpy(word, &updated, sizeof updated);
+  return old;
 }
 
 /// On global memory the f32 addition flushes subnormal operands and results; on shared memory it does not (ISA, and as on an H200).
@@ -84,6 +97,10 @@ constexpr std::array kFunctions = std::to_array<FunctionEntry>({
     {AtomicOp::kAdd, Type::kS64, apply<AtomicOp::kAdd, u64>},
     {AtomicOp::kAdd, Type::kF32, apply<AtomicOp::kAdd, float>},
     {AtomicOp::kAdd, Type::kF64, apply<AtomicOp::kAdd, double>},
+    {AtomicOp::kAdd, Type::kF16, apply<AtomicOp::kAdd, F16>},
+    {AtomicOp::kAdd, Type::kBf16, apply<AtomicOp::kAdd, BF16>},
+    {AtomicOp::kAdd, Type::kF16x2, apply_packed_add<F16>},
+    {AtomicOp::kAdd, Type::kBf16x2, apply_packed_add<BF16>},
     {AtomicOp::kMin, Type::kU32, apply<AtomicOp::kMin, u32>},
     {AtomicOp::kMin, Type::kS32, apply<AtomicOp::kMin, i32>},
     {AtomicOp::kMin, Type::kU64, apply<AtomicOp::kMin, u64>},

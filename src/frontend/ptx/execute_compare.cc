@@ -10,13 +10,13 @@
 namespace terrace::ptx {
 namespace {
 
-// Inst::mode: how the comparison is combined with a predicate, and for `set` what true looks like.
-constexpr u8 kCombine = 3, kCombineAnd = 1, kCombineOr = 2, kTrueIsOne = 4;  // 3 is xor
+// Inst::mode: how the comparison is combined with a predicate. Inst::imm: what true looks like in the result of `set`.
+constexpr u8 kAlone = 0, kCombineAnd = 1, kCombineOr = 2;  // 3 is xor
 
 u64 combine(const Execution& x, const Inst& i, u64 holds) {
-  if ((i.mode & kCombine) == 0) return holds;
+  if (i.mode == kAlone) return holds;
   const u64 c = i.flags & kNegateC ? ~x.predicates[i.c] : x.predicates[i.c];
-  switch (i.mode & kCombine) {
+  switch (i.mode) {
     case kCombineAnd:
       return holds & c;
     case kCombineOr:
@@ -44,7 +44,7 @@ void run_setp(Execution& x, const Inst& i) {
       x.where([=](Lane lane) { return holds_for<C, T, kFlush>(from_raw<T>(a[lane]), from_raw<T>(b[lane])); });
   if (i.flags & kHasResult) {
     const u64 result = combine(x, i, holds);
-    const u32 truth = i.mode & kTrueIsOne ? 0x3f80'0000 : ~u32{0};
+    const u32 truth = static_cast<u32>(i.imm);
     x.write<u32>(i.d, [=](Lane lane) { return (result >> lane) & 1 ? truth : 0; });
     return;
   }
@@ -54,14 +54,43 @@ void run_setp(Execution& x, const Inst& i) {
   if (i.e != kNoOperand) x.write_predicate(i.e, q);
 }
 
-template <class T, bool kFlush = false>
+/// Packed halves: p is the low ones' result and q the high ones', each combined with the same predicate.
+template <Compare C, class F, bool kFlush>
+void run_packed(Execution& x, const Inst& i) {
+  const auto* a = x.src<u32>(i.a);
+  const auto* b = x.src<u32>(i.b);
+  const auto half_holds = [=](Lane lane, u32 shift) {
+    return holds_for<C, F, kFlush>(F{static_cast<u16>(a[lane] >> shift)}, F{static_cast<u16>(b[lane] >> shift)});
+  };
+  const u64 low = combine(x, i, x.where([=](Lane lane) { return half_holds(lane, 0); }));
+  const u64 high = combine(x, i, x.where([=](Lane lane) { return half_holds(lane, 16); }));
+  if (i.flags & kHasResult) {
+    const u32 truth = static_cast<u32>(i.imm);
+    x.write<u32>(i.d,
+                 [=](Lane lane) { return ((low >> lane) & 1 ? truth : 0) | ((high >> lane) & 1 ? truth << 16 : 0); });
+    return;
+  }
+  if (i.d != kNoOperand) x.write_predicate(i.d, low);
+  if (i.e != kNoOperand) x.write_predicate(i.e, high);
+}
+
+template <Compare C, class T, bool kFlush, bool kPacked>
+constexpr Handler compare_form() {
+  if constexpr (kPacked)
+    return run_packed<C, T, kFlush>;
+  else
+    return run_setp<C, T, kFlush>;
+}
+template <class T, bool kFlush = false, bool kPacked = false>
 Handler float_compare(int c) {
   static constexpr std::array<Handler, 14> kHandlers = {
-      run_setp<Compare::kEq, T, kFlush>,  run_setp<Compare::kNe, T, kFlush>,  run_setp<Compare::kLt, T, kFlush>,
-      run_setp<Compare::kLe, T, kFlush>,  run_setp<Compare::kGt, T, kFlush>,  run_setp<Compare::kGe, T, kFlush>,
-      run_setp<Compare::kEqu, T, kFlush>, run_setp<Compare::kNeu, T, kFlush>, run_setp<Compare::kLtu, T, kFlush>,
-      run_setp<Compare::kLeu, T, kFlush>, run_setp<Compare::kGtu, T, kFlush>, run_setp<Compare::kGeu, T, kFlush>,
-      run_setp<Compare::kNum, T, kFlush>, run_setp<Compare::kNan, T, kFlush>};
+      compare_form<Compare::kEq, T, kFlush, kPacked>(),  compare_form<Compare::kNe, T, kFlush, kPacked>(),
+      compare_form<Compare::kLt, T, kFlush, kPacked>(),  compare_form<Compare::kLe, T, kFlush, kPacked>(),
+      compare_form<Compare::kGt, T, kFlush, kPacked>(),  compare_form<Compare::kGe, T, kFlush, kPacked>(),
+      compare_form<Compare::kEqu, T, kFlush, kPacked>(), compare_form<Compare::kNeu, T, kFlush, kPacked>(),
+      compare_form<Compare::kLtu, T, kFlush, kPacked>(), compare_form<Compare::kLeu, T, kFlush, kPacked>(),
+      compare_form<Compare::kGtu, T, kFlush, kPacked>(), compare_form<Compare::kGeu, T, kFlush, kPacked>(),
+      compare_form<Compare::kNum, T, kFlush, kPacked>(), compare_form<Compare::kNan, T, kFlush, kPacked>()};
   return kHandlers[static_cast<u32>(c)];
 }
 template <class T>
@@ -95,10 +124,36 @@ Handler compare_handler(int c, Type type, bool ftz) {
       return float_compare<double>(c);
     case Type::kF16:
       return ftz ? float_compare<F16, true>(c) : float_compare<F16>(c);
-    case Type::kBf16:
-      return float_compare<BF16>(c);
+    case Type::kF16x2:
+      return ftz ? float_compare<F16, true, true>(c) : float_compare<F16, false, true>(c);
+    case Type::kBf16:  // these have no .ftz
+      return ftz ? nullptr : float_compare<BF16>(c);
+    case Type::kBf16x2:
+      return ftz ? nullptr : float_compare<BF16, false, true>(c);
     default:
       return nullptr;
+  }
+}
+
+/// What `set` writes for true, in each half when the source is packed; 0 where the ISA has no such pair of types.
+u32 truth_of(Type result, Type source) {
+  const bool packed = facts(source).family == 'h', half = bytes_of(source) == 2 && is_float(source);
+  if (packed && result == source) return result == Type::kF16x2 ? 0x3c00 : 0x3f80;
+  switch (result) {
+    case Type::kU32:
+    case Type::kS32:
+      return packed ? 0xffff : 0xffff'ffff;
+    case Type::kU16:
+    case Type::kS16:
+      return half ? 0xffff : 0;
+    case Type::kF32:
+      return half || packed ? 0 : 0x3f80'0000;
+    case Type::kF16:
+      return packed || source == Type::kBf16 ? 0 : 0x3c00;
+    case Type::kBf16:
+      return packed ? 0 : 0x3f80;
+    default:
+      return 0;
   }
 }
 
@@ -109,7 +164,7 @@ void decode_comparison(Decoding& d, bool ftz, int boolop, int c, Type type) {
   d.source(kFieldB, 2, type);
   if (boolop >= 0) {
     d.predicate_source(kFieldC, d.operand(3));
-    d.inst.mode |= static_cast<u8>(boolop + 1);
+    d.inst.mode = static_cast<u8>(boolop + 1);
   }
   choose(d, c < 0 ? nullptr : compare_handler(c, type, ftz), type);
 }
@@ -174,9 +229,10 @@ void decode_setp(Decoding& d) {
   const Type type = d.expect_type();
   decode_comparison(d, ftz, boolop, c, type);
   const Operand& result = d.operand(0);
-  if (result.kind == OperandKind::kSink) return;
-  if (!d.is_predicate(result)) d.refuse("the result must be a predicate register");
-  d.predicate_destination(kFieldD, result.index);
+  if (result.kind != OperandKind::kSink) {
+    if (!d.is_predicate(result)) d.refuse("the result must be a predicate register");
+    d.predicate_destination(kFieldD, result.index);
+  }
   if (result.pair != kNoIndex) d.predicate_destination(kFieldE, result.pair);
 }
 
@@ -186,12 +242,13 @@ void decode_set(Decoding& d) {
   const int boolop = d.take_any({"and", "or", "xor"});
   const Type result = d.expect_type();
   const Type type = d.expect_type();
-  if (result != Type::kU32 && result != Type::kS32 && result != Type::kF32)
-    d.refuse("results of type .{} are not supported; use setp and selp", type_name(result));
+  d.inst.imm = truth_of(result, type);
+  if (d.inst.imm == 0)
+    d.refuse("results of type .{} do not exist for operands of type .{}; use setp and selp", type_name(result),
+             type_name(type));
   decode_comparison(d, ftz, boolop, c, type);
   d.destination(kFieldD, 0, result);
   d.inst.flags |= kHasResult;
-  if (result == Type::kF32) d.inst.mode |= kTrueIsOne;
 }
 
 void decode_selp(Decoding& d) {

@@ -32,6 +32,29 @@ TERRACE_BINARY(Div, true, int_div(a, b))
 TERRACE_BINARY(Rem, true, int_rem(a, b))
 #undef TERRACE_BINARY
 
+/// Two 16-bit values in a register, each on its own.
+template <class Op, class T>
+struct Packed {
+  static u32 apply(u32 a, u32 b) {
+    const T low = Op::apply(static_cast<T>(a), static_cast<T>(b));
+    const T high = Op::apply(static_cast<T>(a >> 16), static_cast<T>(b >> 16));
+    return u32{static_cast<u16>(high)} << 16 | static_cast<u16>(low);
+  }
+};
+template <class Op>
+Handler packed_handler(Type type) {
+  return type == Type::kS16x2 ? binary<Packed<Op, i16>, u32, u32> : binary<Packed<Op, u16>, u32, u32>;
+}
+/// .relu: a negative result becomes 0.
+template <class Op>
+struct Relu {
+  template <class T>
+  static T apply(T a, T b) {
+    const T result = Op::apply(a, b);
+    return result < 0 ? T(0) : result;
+  }
+};
+
 struct AddSat {
   static i32 apply(i32 a, i32 b) { return add_sat(a, b); }
 };
@@ -196,6 +219,14 @@ void decode_mad_carry(Decoding& d, bool reads, bool writes) {
   }
 }
 
+template <class Op>
+Handler extreme_handler(Type type, bool relu) {
+  const bool packed = type == Type::kU16x2 || type == Type::kS16x2;
+  if (!relu) return packed ? packed_handler<Op>(type) : nullptr;
+  if (type == Type::kS32) return binary<Relu<Op>, i32, i32>;
+  return type == Type::kS16x2 ? packed_handler<Relu<Op>>(type) : nullptr;
+}
+
 bool names_float(const Statement& statement) {
   for (const auto modifier : statement.modifiers) {
     const auto type = parse_type(modifier);
@@ -213,6 +244,7 @@ void decode_add_sub(Decoding& d) {
   const bool sat = d.take("sat");
   const Type type = d.expect_type();
   binary_operands(d, type);
+  if (facts(type).family == 'w') return choose(d, subtract || sat ? nullptr : packed_handler<Add>(type), type);
   if (!sat) return choose(d, subtract ? by_integer<SubHandler>(type) : by_integer<AddHandler>(type), type);
   if (type != Type::kS32) d.refuse(".sat exists for .s32 only");
   d.inst.run = subtract ? binary<SubSat, i32, i32> : binary<AddSat, i32, i32>;
@@ -302,9 +334,13 @@ void decode_rem(Decoding& d) {
 
 void decode_min_max(Decoding& d) {
   if (names_float(d.statement)) return decode_float_min_max(d);
+  const bool smallest = d.statement.opcode == "min", relu = d.take("relu");
   const Type type = d.expect_type();
   binary_operands(d, type);
-  choose(d, d.statement.opcode == "min" ? by_integer<MinHandler>(type) : by_integer<MaxHandler>(type), type);
+  if (relu && type != Type::kS32 && type != Type::kS16x2) d.refuse(".relu exists for .s32 and .s16x2 only");
+  if (relu || facts(type).family == 'w')
+    return choose(d, smallest ? extreme_handler<Min>(type, relu) : extreme_handler<Max>(type, relu), type);
+  choose(d, smallest ? by_integer<MinHandler>(type) : by_integer<MaxHandler>(type), type);
 }
 
 void decode_neg_abs(Decoding& d) {

@@ -308,7 +308,8 @@ void decode_access(Decoding& d, const Operand& data, const Operand& where, bool 
     const bool of_kernel = d.function().entry && !(d.inst.flags & kFrameRelative);
     kind = !of_kernel ? Where::kArgument : named ? Where::kParam : Where::kMemory;
     if (of_kernel && !loads) d.refuse("a kernel's parameters cannot be written");
-    if (kind == Where::kParam && d.inst.imm + bytes_of(type) * count > d.function().param_bytes)
+    const u64 bytes = bytes_of(type) * count, size = d.function().param_bytes;
+    if (kind == Where::kParam && (bytes > size || d.inst.imm > size - bytes))  // before the first one, too
       d.refuse("reads beyond the kernel's parameters");
   }
   d.inst.bytes = static_cast<u8>(bytes_of(type));

@@ -6,6 +6,7 @@
 
 #include "frontend/ptx/execution.h"
 #include "frontend/ptx/select_type.h"
+#include "frontend/ptx/special_registers.h"
 
 namespace terrace::ptx {
 namespace {
@@ -58,63 +59,6 @@ void unpack(Execution& x, const Inst& i) {
     }
   });
 }
-
-enum class Special : u8 {
-  kTid,
-  kNtid,
-  kCtaid,
-  kNctaid,
-  kLaneid,
-  kWarpid,
-  kNwarpid,
-  kSmid,
-  kNsmid,
-  kGridid,
-  kLanemaskEq,
-  kLanemaskLe,
-  kLanemaskLt,
-  kLanemaskGe,
-  kLanemaskGt,
-  kClock,
-  kClockHi,
-  kClock64,
-  kGlobaltimer,
-  kGlobaltimerLo,
-  kGlobaltimerHi,
-  kDynamicSmemSize,
-  kTotalSmemSize,
-  kIsExplicitCluster
-};
-struct SpecialEntry {
-  std::string_view name;
-  Special special;
-  bool vector;
-};
-constexpr std::array kSpecials =
-    std::to_array<SpecialEntry>({{"%tid", Special::kTid, true},
-                                 {"%ntid", Special::kNtid, true},
-                                 {"%ctaid", Special::kCtaid, true},
-                                 {"%nctaid", Special::kNctaid, true},
-                                 {"%laneid", Special::kLaneid, false},
-                                 {"%warpid", Special::kWarpid, false},
-                                 {"%nwarpid", Special::kNwarpid, false},
-                                 {"%smid", Special::kSmid, false},
-                                 {"%nsmid", Special::kNsmid, false},
-                                 {"%gridid", Special::kGridid, false},
-                                 {"%lanemask_eq", Special::kLanemaskEq, false},
-                                 {"%lanemask_le", Special::kLanemaskLe, false},
-                                 {"%lanemask_lt", Special::kLanemaskLt, false},
-                                 {"%lanemask_ge", Special::kLanemaskGe, false},
-                                 {"%lanemask_gt", Special::kLanemaskGt, false},
-                                 {"%clock", Special::kClock, false},
-                                 {"%clock_hi", Special::kClockHi, false},
-                                 {"%clock64", Special::kClock64, false},
-                                 {"%globaltimer", Special::kGlobaltimer, false},
-                                 {"%globaltimer_lo", Special::kGlobaltimerLo, false},
-                                 {"%globaltimer_hi", Special::kGlobaltimerHi, false},
-                                 {"%dynamic_smem_size", Special::kDynamicSmemSize, false},
-                                 {"%total_smem_size", Special::kTotalSmemSize, false},
-                                 {"%is_explicit_cluster", Special::kIsExplicitCluster, false}});
 
 u32 component(const Dim3& dim, u32 c) {
   return c == 0 ? dim.x : c == 1 ? dim.y : c == 2 ? dim.z : 1;
@@ -299,6 +243,20 @@ void add_window(Execution& x, const Inst& i) {
   x.write<T>(i.d, [=](Lane lane) { return static_cast<T>(a[lane] + window); });
 }
 
+/// Shared and local addresses have 32 bits, whatever register they are in. One below zero stays near its window, where a
+/// later offset can bring it back and an access without one faults.
+void enter_window(Execution& x, const Inst& i) {
+  const auto* a = x.src<u64>(i.a);
+  const u64 window = i.imm;
+  x.write<u64>(i.d,
+               [=](Lane lane) { return window + static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(a[lane]))}); });
+}
+void leave_window(Execution& x, const Inst& i) {
+  const auto* a = x.src<u64>(i.a);
+  const u64 window = i.imm;
+  x.write<u64>(i.d, [=](Lane lane) { return u64{static_cast<u32>(a[lane] + window)}; });
+}
+
 void in_window(Execution& x, const Inst& i) {
   const auto* a = x.src<u64>(i.a);
   const u64 window = i.imm;
@@ -331,7 +289,8 @@ void decode_cvta(Decoding& d) {
   if (type != Type::kU64 && type != Type::kU32) d.refuse("addresses are .u64 or .u32");
   d.expect_operands(2, 2);
   d.inst.imm = to ? u64{0} - *window : *window;
-  d.inst.run = type == Type::kU64 ? add_window<u64> : add_window<u32>;
+  const bool narrow = *space == Space::kShared || *space == Space::kLocal;
+  d.inst.run = type == Type::kU32 ? add_window<u32> : !narrow ? add_window<u64> : to ? leave_window : enter_window;
   d.destination(kFieldD, 0, type);
   const auto location = d.locate(d.operand(1));
   if (!location) return d.source(kFieldA, 1, type);

@@ -78,6 +78,7 @@ struct LaunchState {
   u64 threads = 0;  // of the launch
   std::vector<u8> params;
   VirtAddr local_base;
+  VirtAddr constants{GuestMemory::kBase};  // where the module's .const variables begin
   u32 shared_bytes = 0, dynamic_shared_bytes = 0;
 };
 

@@ -39,6 +39,7 @@ void Machine::place_variables() {
     if (placed.empty()) continue;
     const VirtAddr base = memory_.allocate(
         fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", module_.file), bytes);
+    if (space == Space::kConst) launch_.constants = base;
     for (const auto& [variable, offset] : placed) {
       variables_[variable->name] = {base.raw + offset};
       memory_.define_symbol(variable->name, {base.raw + offset}, variable->bytes);
@@ -79,9 +80,16 @@ void Machine::check_launch(const Launch& launch, const Function& kernel, const C
   const u32 width = config_.warp_width;
   if (threads == 0 || launch.grid.count() == 0)
     input_error("kernel {} is launched with an empty grid or block; give at least one thread", kernel.name);
-  if (threads > 1024 || (threads + width - 1) / width > kWarpsPerBlock)
-    input_error("kernel {} is launched with {} threads per block; at most 1024 threads and {} warps of {} fit",
-                kernel.name, threads, kWarpsPerBlock, width);
+  if (!fits(launch.block, kMostThreads))
+    input_error("kernel {} is launched with a block of {} x {} x {} threads; at most {} x {} x {} are possible",
+                kernel.name, launch.block.x, launch.block.y, launch.block.z, kMostThreads.x, kMostThreads.y,
+                kMostThreads.z);
+  if (!fits(launch.grid, kMostBlocks))
+    input_error("kernel {} is launched with a grid of {} x {} x {} blocks; at most {} x {} x {} are possible",
+                kernel.name, launch.grid.x, launch.grid.y, launch.grid.z, kMostBlocks.x, kMostBlocks.y, kMostBlocks.z);
+  if (threads > kMostThreadsOfBlock || (threads + width - 1) / width > kWarpsPerBlock)
+    input_error("kernel {} is launched with {} threads per block; at most {} threads and {} warps of {} fit",
+                kernel.name, threads, kMostThreadsOfBlock, kWarpsPerBlock, width);
   if (kernel.max_threads != 0 && threads > kernel.max_threads)
     input_error("kernel {} is launched with {} threads per block but is compiled for at most {} (.maxntid)",
                 kernel.name, threads, kernel.max_threads);
@@ -96,14 +104,33 @@ void Machine::check_launch(const Launch& launch, const Function& kernel, const C
                 u64{code.static_shared_bytes} + launch.dynamic_shared_bytes, GuestMemory::kWindowBytes);
 }
 
+namespace {
+
+/// The same bytes mean something else to a kernel that takes them for another kind of number. Parameters of type .bN say
+/// nothing about theirs.
+void check_kind(KernelArgument::Kind kind, const std::string& which, const Function& kernel, const Variable& param) {
+  const bool whole = is_signed(param.type) || facts(param.type).family == 'u';
+  if (kind == KernelArgument::Kind::kFloat && whole)
+    input_error("{} of kernel {} is a floating-point number, its parameter {} is of type .{}; give a whole number",
+                which, kernel.name, param.name, type_name(param.type));
+  if (kind == KernelArgument::Kind::kWhole && is_float(param.type))
+    input_error("{} of kernel {} is a whole number, its parameter {} is of type .{}; give it a decimal point or a type",
+                which, kernel.name, param.name, type_name(param.type));
+}
+
+}  // namespace
+
 void Machine::pack_arguments(const Launch& launch, const Function& kernel) {
   launch_.params.assign(kernel.param_bytes, 0);
   for (u32 i = 0; i < kernel.params.size(); ++i) {
     const Variable& param = kernel.variables[kernel.params[i]];
     const auto& bytes = launch.arguments[i].bytes;
+    const std::string which =
+        launch.arguments[i].origin.empty() ? fmt::format("argument {}", i) : launch.arguments[i].origin;
     if (bytes.size() != param.bytes)
-      input_error("argument {} of kernel {} has {} bytes, its parameter {} has {}; check its type", i, kernel.name,
+      input_error("{} of kernel {} has {} bytes, its parameter {} has {}; check its type", which, kernel.name,
                   bytes.size(), param.name, param.bytes);
+    check_kind(launch.arguments[i].kind, which, kernel, param);
     std::copy(bytes.begin(), bytes.end(), launch_.params.begin() + static_cast<std::ptrdiff_t>(param.offset));
   }
 }

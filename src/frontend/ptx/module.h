@@ -114,6 +114,12 @@ struct Function {
   u32 end_line = 0;
 };
 
+/// What a device-side assert() calls; the machine provides it.
+inline constexpr std::string_view kAssertFunction = "__assertfail";
+inline bool is_assertion(const Function& function) {
+  return !function.defined && function.name == kAssertFunction;
+}
+
 struct Module {
   std::string file;
   std::unique_ptr<std::string> text;  // every string_view points into it
@@ -122,7 +128,13 @@ struct Module {
   std::map<std::string_view, u32> variable_index, function_index;
 };
 
-/// Reads a module; `file` is what messages call it. Throws InputError with file and line.
-Module parse_module(std::string file, std::string text);
+/// Lanes that shuffles, votes and %laneid see: what WARP_SZ means to a program, on a machine of that warp width.
+constexpr u32 warp_size_of(u32 warp_width) {
+  return warp_width < 32 ? warp_width : 32;
+}
+
+/// Reads a module; `file` is what messages call it, `warp_size` the value of WARP_SZ. Throws InputError with file and
+/// line.
+Module parse_module(std::string file, std::string text, u32 warp_size = 32);
 
 }  // namespace terrace::ptx

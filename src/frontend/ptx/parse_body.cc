@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/ptx/parser.h"
+#include "frontend/ptx/special_registers.h"
 
 namespace terrace::ptx {
 namespace {
@@ -83,7 +84,8 @@ class BodyParser {
     while (in_.peek().kind == TokenKind::kDotted) {
       const Token& word = in_.next();
       const auto parsed = parse_type(word.text);
-      if (!parsed) in_.fail_at(word.line, "registers of kind .{} are not supported; use scalar registers", word.text);
+      if (!parsed || facts(*parsed).family == 'w')
+        in_.fail_at(word.line, "registers of kind .{} are not supported; use scalar registers", word.text);
       type = *parsed;
     }
     if (type == Type::kNone) in_.fail("expected a register type, found '{}'", in_.peek().text);
@@ -196,6 +198,11 @@ class BodyParser {
     if (token.kind == TokenKind::kInteger) {
       operand.kind = OperandKind::kInteger;
       operand.bits = minus ? -token.bits : token.bits;
+      while (in_.peek().is('+') || in_.peek().is('-')) {  // WARP_SZ-1
+        const bool subtract = in_.next().is('-');
+        const u64 term = in_.expect_integer("a number");
+        operand.bits = subtract ? operand.bits - term : operand.bits + term;
+      }
     } else if (token.kind == TokenKind::kFloat) {
       operand.kind = OperandKind::kFloat;
       operand.is_f64 = token.is_f64;
@@ -212,24 +219,37 @@ class BodyParser {
 
   void resolve(const Token& token, Operand& operand) {
     LocalName found{};
-    if (token.text == "_") return;
-    if (names_.find(token.text, found)) {
+    if (token.text == "_") {
+      parse_pair(operand);
+    } else if (names_.find(token.text, found)) {
       operand.kind = found.kind == LocalName::Kind::kVariable ? OperandKind::kVariable : OperandKind::kRegister;
       operand.index = found.index;
     } else if (token.text[0] == '%') {
+      if (!is_special_register(token.text)) fail_undeclared(token);
       operand.kind = OperandKind::kSpecial;
       if (in_.peek().kind == TokenKind::kDotted && in_.peek().text.size() == 1) operand.component = in_.next().text[0];
     } else {
       operand.kind = OperandKind::kSymbol;
     }
-    if (operand.kind == OperandKind::kRegister && in_.accept('|')) {
-      LocalName second{};
-      const Token& pair = in_.next();
-      if (pair.text == "_") return;
-      if (!names_.find(pair.text, second) || second.kind != LocalName::Kind::kRegister)
-        in_.fail_at(pair.line, "expected a register after '|', found '{}'", pair.text);
-      operand.pair = second.index;
-    }
+    if (operand.kind == OperandKind::kRegister) parse_pair(operand);
+  }
+
+  [[noreturn]] void fail_undeclared(const Token& name) {
+    in_.fail_at(name.line, "register {} is not declared in function {}; declare it with .reg", name.text,
+                function_.name);
+  }
+
+  /// p|q, where either may be _
+  void parse_pair(Operand& operand) {
+    if (!in_.accept('|')) return;
+    LocalName second{};
+    const Token& pair = in_.next();
+    if (pair.text == "_") return;
+    const bool known = names_.find(pair.text, second);
+    if (!known && pair.text[0] == '%') fail_undeclared(pair);
+    if (!known || second.kind != LocalName::Kind::kRegister)
+      in_.fail_at(pair.line, "expected a register after '|', found '{}'", pair.text);
+    operand.pair = second.index;
   }
 
   void parse_offset(Operand& operand) {

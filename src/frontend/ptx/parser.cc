@@ -266,7 +266,7 @@ Variable parse_declarator(Cursor& in, Space space) {
       lanes = word.text == "v2" ? 2 : 4;
     } else if (word.text == "attribute") {
       in.skip_past(')');
-    } else if (const auto type = parse_type(word.text); type && *type != Type::kPred) {
+    } else if (const auto type = parse_type(word.text); type && *type != Type::kPred && facts(*type).family != 'w') {
       variable.type = *type;
     } else {
       in.fail_at(word.line, "variables of kind .{} are not supported; use plain global memory", word.text);
@@ -288,11 +288,16 @@ Variable parse_declarator(Cursor& in, Space space) {
   return variable;
 }
 
-Module parse_module(std::string file, std::string text) {
+Module parse_module(std::string file, std::string text, u32 warp_size) {
   Module module;
   module.file = std::move(file);
   module.text = std::make_unique<std::string>(std::move(text));
-  const std::vector<Token> tokens = tokenize(module.file, *module.text);
+  std::vector<Token> tokens = tokenize(module.file, *module.text);
+  for (Token& token : tokens) {
+    if (token.kind != TokenKind::kName || token.text != "WARP_SZ") continue;
+    token.kind = TokenKind::kInteger;
+    token.bits = warp_size;
+  }
   ModuleParser(module, tokens).run();
   return module;
 }

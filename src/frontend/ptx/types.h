@@ -31,19 +31,21 @@ enum class Type : u8 {
   kBf16,
   kBf16x2,
   kF32,
-  kF64
+  kF64,
+  kU16x2,
+  kS16x2
 };
 
 struct TypeFacts {
   std::string_view name;
   u8 bytes;
-  char family;  // p predicate, b bits, u unsigned, s signed, f floating point, h packed halves
+  char family;  // p predicate, b bits, u unsigned, s signed, f floating point, h packed halves, w packed integers
 };
-inline constexpr std::array<TypeFacts, 21> kTypeFacts{
-    {{"", 0, '-'},       {"pred", 0, 'p'}, {"b8", 1, 'b'},  {"b16", 2, 'b'}, {"b32", 4, 'b'},   {"b64", 8, 'b'},
-     {"b128", 16, 'b'},  {"u8", 1, 'u'},   {"u16", 2, 'u'}, {"u32", 4, 'u'}, {"u64", 8, 'u'},   {"s8", 1, 's'},
-     {"s16", 2, 's'},    {"s32", 4, 's'},  {"s64", 8, 's'}, {"f16", 2, 'f'}, {"f16x2", 4, 'h'}, {"bf16", 2, 'f'},
-     {"bf16x2", 4, 'h'}, {"f32", 4, 'f'},  {"f64", 8, 'f'}}};
+inline constexpr std::array<TypeFacts, 23> kTypeFacts{
+    {{"", 0, '-'},       {"pred", 0, 'p'}, {"b8", 1, 'b'},  {"b16", 2, 'b'},   {"b32", 4, 'b'},   {"b64", 8, 'b'},
+     {"b128", 16, 'b'},  {"u8", 1, 'u'},   {"u16", 2, 'u'}, {"u32", 4, 'u'},   {"u64", 8, 'u'},   {"s8", 1, 's'},
+     {"s16", 2, 's'},    {"s32", 4, 's'},  {"s64", 8, 's'}, {"f16", 2, 'f'},   {"f16x2", 4, 'h'}, {"bf16", 2, 'f'},
+     {"bf16x2", 4, 'h'}, {"f32", 4, 'f'},  {"f64", 8, 'f'}, {"u16x2", 4, 'w'}, {"s16x2", 4, 'w'}}};
 
 constexpr const TypeFacts& facts(Type type) {
   return kTypeFacts[static_cast<u8>(type)];
