@@ -37,6 +37,15 @@ u32 jobs_of(const std::string& text) {
   return static_cast<u32>(*jobs);
 }
 
+/// 0: as the file says.
+u64 seeds_of(const std::string& text) {
+  if (text.empty()) return 0;
+  const auto seeds = parse_integer(text);
+  if (!seeds || *seeds == 0 || *seeds > kMostSeeds)
+    input_error("sweep: --seeds must be a whole number from 1 to {}, not {}", kMostSeeds, text);
+  return *seeds;
+}
+
 u64 memory_of(const std::string& text) {
   if (text.empty()) return 0;
   const std::size_t unit = std::string_view("KMG").find(text.back());
@@ -77,7 +86,7 @@ int sweep_command(const CommandLine& line) {
   options.workers = {"/proc/self/exe", jobs_of(line.sweep.jobs), memory_of(line.sweep.memory)};
   options.retry = line.sweep.retry_failed;
   if (!line.sweep.size.empty()) parse_input_size(line.sweep.size);
-  Sweep sweep(line.operands.front(), line.sweep.size, config_source());
+  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line.sweep.seeds));
   if (line.sweep.dry_run) return write_stdout(dry_run_text(sweep, options)), 0;
 
   Progress progress("sweep", Progress::style_of_stderr(line.sweep.quiet));
