@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -65,10 +67,12 @@ std::string summary_text(const SweepSummary& summary, const std::string& store) 
   for (const auto& [job, state] : summary.failed)
     text +=
         fmt::format("failed: {} ({}): {}\n", job.title(), job.id, state.message.substr(0, state.message.find('\n')));
+  std::set<std::string> seeds;
+  for (const SearchOutcome& search : summary.searches) seeds.insert(search.labels.at("seed"));
   for (const SearchOutcome& search : summary.searches)
-    text +=
-        fmt::format("{}: {} shares {} as {}: {} {:.4g}, the best of {} splits\n", search.grid, search.labels.at("mix"),
-                    search.labels.at("gpu"), search.sms, search.metric, search.value, search.tried);
+    text += fmt::format("{}: {} shares {} as {}: {} {:.4g}, the best of {} splits{}\n", search.grid,
+                        search.labels.at("mix"), search.labels.at("gpu"), search.sms, search.metric, search.value,
+                        search.tried, seeds.size() > 1 ? fmt::format(" (seed {})", search.labels.at("seed")) : "");
   text += fmt::format("{} jobs: {} ran, {} were stored before, {} failed; results are in {}\n", summary.jobs,
                       summary.ran, summary.stored_before, summary.failed.size(), store);
   if (summary.ran != 0)
