@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -334,7 +335,7 @@ class Reader {
 
   std::optional<double> number(const Tree* value, const std::string& key) {
     if (!value) return std::nullopt;
-    if (const auto* real = std::get_if<double>(&value->value)) return *real;
+    if (const auto* real = std::get_if<double>(&value->value); real && std::isfinite(*real)) return *real;
     if (const auto* whole = std::get_if<u64>(&value->value)) return static_cast<double>(*whole);
     if (const auto* negative = std::get_if<i64>(&value->value)) return static_cast<double>(*negative);
     mistakes_.add(value->line, "{} must be a number, not {}", key, value->text());

@@ -63,7 +63,8 @@ class SweepCommand : public ::testing::Test {
     const Outcome report = run_terrace({"report", "--store", store, "--out", "report"}, folder());
     EXPECT_EQ(report.exit_code, 0) << report.err;
     std::string all;
-    for (const char* table : {"jobs", "tenants", "kernels", "results", "metrics", "searches", "stats", "claims"})
+    for (const char* table :
+         {"jobs", "tenants", "kernels", "results", "metrics", "searches", "stats", "claims", "tables", "plots"})
       all += read_file((scratch_.path() / "report" / (std::string(table) + ".csv")).string());
     return all;
   }

@@ -249,6 +249,7 @@ TEST_F(SweepSeeds, AndNeutralValuesThatMakeNoSenseAreMistakes) {
   EXPECT_THAT(refusal(grid_ + "seed = 9223372036854775807\nseeds = 2\n"), HasSubstr("sweep.toml:5: seed: "));
   const std::string claim = grid_ + "[[claim]]\nid = \"c\"\nvalue = \"mean(total_ipc)\"\n";
   EXPECT_THAT(refusal(claim + "neutral = \"one\"\n"), HasSubstr("sweep.toml:8: neutral must be a number, not \"one\""));
+  EXPECT_THAT(refusal(claim + "neutral = nan\n"), HasSubstr("sweep.toml:8: neutral must be a number, not nan"));
   const std::string table =
       grid_ + "[[table]]\nname = \"t\"\nrows = \"mix\"\ncolumns = [\"gain = total_ipc\", \"x = total_ipc\"]\n";
   EXPECT_THAT(refusal(table + "neutral = {\"gian\" = 0}\n"),

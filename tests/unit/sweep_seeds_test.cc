@@ -183,6 +183,9 @@ TEST_F(Comparisons, TablesMuteDifferencesWithinNoise) {
                           ElementsAre("c", "-33 ± 14", "6.7 ± 1.4")));
   EXPECT_THAT(shown.muted, ElementsAre(ElementsAre(false, false, false), ElementsAre(false, true, false),
                                        ElementsAre(false, false, false)));
+  EXPECT_THAT(shown.text.plain(), HasSubstr("mix      gain         ipc\n"
+                                            "a     23 ± 14  12.3 ± 1.4\n"
+                                            "b    ≈ 3 ± 38  10.3 ± 3.8\n"));
   EXPECT_THAT(shown.notes, ElementsAre("±: half of the 95 % interval of the mean over 3 seeds.",
                                        "≈: within noise; the interval holds the value that means no difference."));
   ASSERT_EQ(shown.records.size(), 6u);
