@@ -136,7 +136,7 @@ Values compare(const std::string& op, const Values& left, const Values& right, c
     // The same in every seed is no noise.
     const bool noise = difference.half_width > 0 && difference.holds(0);
     result.rows[key] = noise ? 0 : combine(op, difference.mean, 0);
-    result.verdicts[key] = {difference.count, noise};
+    if (difference.known()) result.verdicts[key] = {difference.count, noise};
   }
   return result;
 }

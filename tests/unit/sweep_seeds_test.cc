@@ -40,6 +40,24 @@ class Seeds : public ::testing::Test, public ResultSource {
   std::vector<double> values_;
 };
 
+Plot plot_by(const std::string& x, const std::string& y, bool bars, std::optional<double> neutral = {}) {
+  Plot plot;
+  plot.name = "p";
+  plot.x = x;
+  plot.y = y;
+  plot.bars = bars;
+  plot.neutral = neutral;
+  return plot;
+}
+
+ResultTable table_by(const std::string& rows, std::vector<ResultTable::Column> columns) {
+  ResultTable table;
+  table.name = "t";
+  table.rows = rows;
+  table.columns = std::move(columns);
+  return table;
+}
+
 constexpr const char* kDifference = "mean(total_ipc[design=\"fast\"]) - mean(total_ipc[design=\"slow\"])";
 constexpr const char* kFaster = "mean(total_ipc[design=\"fast\"]) > mean(total_ipc[design=\"slow\"])";
 
@@ -109,6 +127,11 @@ TEST_F(Seeds, OfDifferentPointsAreNoRepetition) {
   EXPECT_EQ(values.rows.begin()->second, 20);
 }
 
+TEST_F(Seeds, OfAPointThatIsThereTwiceAreNoRepetition) {
+  for (int twice = 0; twice < 2; ++twice) add("slow", "a", {10}), add("fast", "a", {30});
+  EXPECT_EQ(cell_text(estimate(kFaster)), "1") << "one run, one number";
+}
+
 TEST_F(Seeds, ThatAreMissingOnOneSideHaveNoCounterpart) {
   add("slow", "a", {10, 20});
   add("fast", "a", {10, 20, 30});
@@ -117,11 +140,10 @@ TEST_F(Seeds, ThatAreMissingOnOneSideHaveNoCounterpart) {
 
 TEST_F(Seeds, AreInAChartOfTheirOwnWhenItShowsThem) {
   add("none", "a", {10, 20, 40});
-  Plot plot{.name = "p", .y = "mean(total_ipc)", .x = "seed"};
-  const ShownPlot apart = plot_of(plot, *this);
+  const ShownPlot apart = plot_of(plot_by("seed", "mean(total_ipc)", false), *this);
   EXPECT_EQ(apart.chart.panels.at("").at("").size(), 3u);
   EXPECT_EQ(apart.chart.note, "");
-  const ShownTable table = table_of({.name = "t", .title = "", .rows = "seed", .columns = {{"x", plot.y}}}, *this);
+  const ShownTable table = table_of(table_by("seed", {{"x", "mean(total_ipc)"}}), *this);
   EXPECT_THAT(table.text.rows, ElementsAre(ElementsAre("1", "10"), ElementsAre("2", "20"), ElementsAre("3", "40")));
 }
 
@@ -174,8 +196,7 @@ TEST_F(Comparisons, TogetherAreAsCertainAsTheyMustBe) {
 constexpr const char* kGain = "100 * (total_ipc[design=\"fast\"] / total_ipc[design=\"slow\"] - 1)";
 
 TEST_F(Comparisons, TablesMuteDifferencesWithinNoise) {
-  const ResultTable table{
-      .name = "t", .title = "", .rows = "mix", .columns = {{"gain", kGain, 0}, {"ipc", "total_ipc[design=\"fast\"]"}}};
+  const ResultTable table = table_by("mix", {{"gain", kGain, 0}, {"ipc", "total_ipc[design=\"fast\"]"}});
   const ShownTable shown = table_of(table, *this);
   // Gains 20, 30, 20: mean 23.3, standard deviation 10 / sqrt(3), half-width 4.303 * 10 / 3 = 14.3.
   EXPECT_THAT(shown.text.rows,
@@ -202,7 +223,7 @@ u64 occurrences(const std::string& text, const std::string& of) {
 }
 
 TEST_F(Comparisons, PlotsHaveErrorBarsAndPaleBars) {
-  Plot plot{.name = "p", .y = kGain, .x = "mix", .bars = true, .neutral = 0};
+  Plot plot = plot_by("mix", kGain, true, 0);
   const ShownPlot drawn = plot_of(plot, *this);
   const std::string svg = chart_svg(drawn.chart);
   EXPECT_EQ(occurrences(svg, "<path class=\"error\""), 3u);
@@ -218,16 +239,13 @@ TEST_F(Comparisons, PlotsHaveErrorBarsAndPaleBars) {
 TEST_F(Seeds, OneSeedShowsNothingOfThis) {
   add("slow", "a", {10});
   add("fast", "a", {12});
-  const ResultTable table{
-      .name = "t",
-      .title = "",
-      .rows = "mix",
-      .columns = {{"gain", kGain, 0}, {"more", "total_ipc[design=\"fast\"] > total_ipc[design=\"slow\"]"}}};
+  const ResultTable table =
+      table_by("mix", {{"gain", kGain, 0}, {"more", "total_ipc[design=\"fast\"] > total_ipc[design=\"slow\"]"}});
   const ShownTable shown = table_of(table, *this);
   EXPECT_THAT(shown.text.rows, ElementsAre(ElementsAre("a", "20.0", "1")));
   EXPECT_TRUE(shown.notes.empty());
   EXPECT_EQ(claim_text(estimate(kFaster)), "1");
-  const std::string svg = chart_svg(plot_of({.name = "p", .y = kGain, .x = "mix", .bars = true}, *this).chart);
+  const std::string svg = chart_svg(plot_of(plot_by("mix", kGain, true), *this).chart);
   EXPECT_THAT(svg, Not(HasSubstr("error")));
 }
 
