@@ -86,6 +86,9 @@ void add_sweep_options(CLI::App& app, CommandLine& line) {
   app.add_option("--memory", line.sweep.memory, "for all jobs together; what the machine can spare when left out")
       ->type_name("N[K|M|G]");
   app.add_option("--size", line.sweep.size, "size of every workload, in place of the file's")->type_name("SIZE");
+  app.add_option("--seeds", line.sweep.seeds,
+                 "runs of every point, each with a seed of its own, in place of the file's")
+      ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only lists the jobs and estimates their time");
   app.add_flag("--retry-failed", line.sweep.retry_failed, "also runs again what failed by its own fault");
   app.add_flag("--quiet", line.sweep.quiet, "no progress");

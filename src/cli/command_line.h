@@ -29,7 +29,7 @@ struct RunOptions {
 struct StoreOptions {
   std::string store = "results.db";
   std::string out;  // where a report goes
-  std::string executor = "local", jobs, memory, size;
+  std::string executor = "local", jobs, memory, size, seeds;
   bool dry_run = false, retry_failed = false, quiet = false;
 };
 

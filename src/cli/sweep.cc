@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -37,6 +39,15 @@ u32 jobs_of(const std::string& text) {
   return static_cast<u32>(*jobs);
 }
 
+/// 0: as the file says.
+u64 seeds_of(const std::string& text) {
+  if (text.empty()) return 0;
+  const auto seeds = parse_integer(text);
+  if (!seeds || *seeds == 0 || *seeds > kMostSeeds)
+    input_error("sweep: --seeds must be a whole number from 1 to {}, not {}", kMostSeeds, text);
+  return *seeds;
+}
+
 u64 memory_of(const std::string& text) {
   if (text.empty()) return 0;
   const std::size_t unit = std::string_view("KMG").find(text.back());
@@ -56,10 +67,12 @@ std::string summary_text(const SweepSummary& summary, const std::string& store) 
   for (const auto& [job, state] : summary.failed)
     text +=
         fmt::format("failed: {} ({}): {}\n", job.title(), job.id, state.message.substr(0, state.message.find('\n')));
+  std::set<std::string> seeds;
+  for (const SearchOutcome& search : summary.searches) seeds.insert(search.labels.at("seed"));
   for (const SearchOutcome& search : summary.searches)
-    text +=
-        fmt::format("{}: {} shares {} as {}: {} {:.4g}, the best of {} splits\n", search.grid, search.labels.at("mix"),
-                    search.labels.at("gpu"), search.sms, search.metric, search.value, search.tried);
+    text += fmt::format("{}: {} shares {} as {}: {} {:.4g}, the best of {} splits{}\n", search.grid,
+                        search.labels.at("mix"), search.labels.at("gpu"), search.sms, search.metric, search.value,
+                        search.tried, seeds.size() > 1 ? fmt::format(" (seed {})", search.labels.at("seed")) : "");
   text += fmt::format("{} jobs: {} ran, {} were stored before, {} failed; results are in {}\n", summary.jobs,
                       summary.ran, summary.stored_before, summary.failed.size(), store);
   if (summary.ran != 0)
@@ -77,7 +90,7 @@ int sweep_command(const CommandLine& line) {
   options.workers = {"/proc/self/exe", jobs_of(line.sweep.jobs), memory_of(line.sweep.memory)};
   options.retry = line.sweep.retry_failed;
   if (!line.sweep.size.empty()) parse_input_size(line.sweep.size);
-  Sweep sweep(line.operands.front(), line.sweep.size, config_source());
+  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line.sweep.seeds));
   if (line.sweep.dry_run) return write_stdout(dry_run_text(sweep, options)), 0;
 
   Progress progress("sweep", Progress::style_of_stderr(line.sweep.quiet));

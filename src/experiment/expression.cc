@@ -9,12 +9,19 @@
 
 #include "engine/check.h"
 #include "experiment/expression_node.h"
+#include "experiment/interval.h"
 
 namespace terrace {
 
 namespace {
 
 using Node = Expression::Node;
+
+/// What an evaluation rests on.
+struct Context {
+  ResultSource& source;
+  bool paired;  // points are repeated under several seeds, and the expression leaves that to us
+};
 
 Values scalar(double value) {
   Values values;
@@ -41,6 +48,33 @@ Labels labels_of(const std::vector<std::string>& names, const std::vector<std::s
   for (std::size_t i = 0; i < names.size(); ++i) labels[names[i]] = values[i];
   return labels;
 }
+
+/// Nothing for a row that was not decided over seeds.
+const Verdict* verdict_of(const Values& values, const std::vector<std::string>& row) {
+  const auto found = values.verdicts.find(row);
+  return found == values.verdicts.end() ? nullptr : &found->second;
+}
+
+/// Several comparisons together: one that is certain may settle it (a 0 for "and", a 1 for "or"); else one that is
+/// within noise leaves all of it within noise.
+class Ballot {
+ public:
+  explicit Ballot(bool settles) : settles_(settles) {}
+  void add(double value, const Verdict* verdict) {
+    const bool noise = verdict && verdict->within_noise;
+    if (verdict) seeds_ = std::max(seeds_, verdict->seeds);
+    noise_ |= noise;
+    settled_ |= !noise && (value != 0) == settles_;
+  }
+  std::optional<Verdict> verdict() const {
+    if (seeds_ == 0) return std::nullopt;
+    return Verdict{seeds_, noise_ && !settled_};
+  }
+
+ private:
+  bool settles_, noise_ = false, settled_ = false;
+  u64 seeds_ = 0;
+};
 
 /// The natural join: rows pair up when they agree in every label that both sides have.
 Values join(const std::string& op, const Values& left, const Values& right) {
@@ -73,11 +107,37 @@ Values join(const std::string& op, const Values& left, const Values& right) {
       std::vector<std::string> joined = row;
       for (const std::size_t j : extra) joined.push_back((*other->second.first)[j]);
       result.rows[joined] = combine(op, value, other->second.second);
+      if (op == "and") {
+        Ballot ballot(false);
+        ballot.add(value, verdict_of(left, row));
+        ballot.add(other->second.second, verdict_of(right, *other->second.first));
+        if (const auto verdict = ballot.verdict()) result.verdicts[joined] = *verdict;
+      }
       used.insert(other->second.first);
     }
   }
   for (const auto& [row, value] : right.rows)
     if (!used.contains(&row)) input_error("no counterpart for {}", labels_text(labels_of(right.labels, row)));
+  return result;
+}
+
+bool has_label(const Values& values, std::string_view label) {
+  return std::find(values.labels.begin(), values.labels.end(), label) != values.labels.end();
+}
+
+/// Over several seeds a comparison holds when the interval of the differences, each of one seed, lies on its side.
+Values compare(const std::string& op, const Values& left, const Values& right, const Context& context) {
+  if (!context.paired || (!has_label(left, kSeedLabel) && !has_label(right, kSeedLabel))) return join(op, left, right);
+  const GroupedValues differences = group_over(kSeedLabel, join("-", left, right));
+  Values result;
+  result.labels = differences.labels;
+  for (const auto& [key, values] : differences.rows) {
+    const Interval difference = interval_of(values);
+    // The same in every seed is no noise.
+    const bool noise = difference.half_width > 0 && difference.holds(0);
+    result.rows[key] = noise ? 0 : combine(op, difference.mean, 0);
+    if (difference.known()) result.verdicts[key] = {difference.count, noise};
+  }
   return result;
 }
 
@@ -109,23 +169,39 @@ double aggregate(const std::string& name, std::vector<double> values) {
   return name == "sum" ? sum : sum / count;
 }
 
-Values aggregate_rows(const Node& node, const Values& inner) {
+/// Whether all (min) or any (max) of a group's comparisons hold, where they were decided over seeds.
+void add_verdict(const Node& node, const Values& inner, const std::vector<const std::vector<std::string>*>& group,
+                 const std::vector<std::string>& key, Values& into) {
+  Ballot ballot(node.word == "max");
+  for (const auto* row : group) ballot.add(inner.rows.at(*row), verdict_of(inner, *row));
+  if (const auto verdict = ballot.verdict()) into.verdicts[key] = *verdict;
+}
+
+Values aggregate_rows(const Node& node, const Values& inner, const Context& context) {
   Values result;
   std::vector<std::size_t> kept;
-  for (const std::string& label : node.words) {
+  std::vector<std::string> labels = node.words;
+  // Each seed by itself: what is done with one run is done with each, and the interval comes last.
+  if (context.paired && has_label(inner, kSeedLabel)) labels.emplace_back(kSeedLabel);
+  for (const std::string& label : labels) {
     const auto found = std::find(inner.labels.begin(), inner.labels.end(), label);
     if (found == inner.labels.end()) input_error("{}: its values have no label \"{}\"", node.word, label);
     kept.push_back(static_cast<std::size_t>(found - inner.labels.begin()));
     result.labels.push_back(label);
   }
-  std::map<std::vector<std::string>, std::vector<double>> groups;
+  std::map<std::vector<std::string>, std::vector<const std::vector<std::string>*>> groups;
   for (const auto& [row, value] : inner.rows) {
     std::vector<std::string> key;
     for (const std::size_t i : kept) key.push_back(row[i]);
-    groups[key].push_back(value);
+    groups[key].push_back(&row);
   }
   if (groups.empty()) input_error("{} of nothing: no run matches", node.word);
-  for (auto& [key, values] : groups) result.rows[key] = aggregate(node.word, std::move(values));
+  for (const auto& [key, group] : groups) {
+    std::vector<double> values;
+    for (const auto* row : group) values.push_back(inner.rows.at(*row));
+    result.rows[key] = aggregate(node.word, std::move(values));
+    if (node.word == "min" || node.word == "max") add_verdict(node, inner, group, key, result);
+  }
   return result;
 }
 
@@ -168,17 +244,18 @@ Values quantity_values(const Node& node, ResultSource& source) {
 }
 
 Values map_rows(Values values, double (*act)(double)) {
+  values.verdicts.clear();
   for (auto& [row, value] : values.rows) value = act(value);
   return values;
 }
 
-Values evaluate_node(const Node& node, ResultSource& source) {
-  const auto child = [&](std::size_t i) { return evaluate_node(*node.children[i], source); };
+Values evaluate_node(const Node& node, const Context& context) {
+  const auto child = [&](std::size_t i) { return evaluate_node(*node.children[i], context); };
   switch (node.kind) {
     case Node::Kind::kNumber:
       return scalar(node.number);
     case Node::Kind::kQuantity:
-      return quantity_values(node, source);
+      return quantity_values(node, context.source);
     case Node::Kind::kNegate:
       return map_rows(child(0), [](double x) { return -x; });
     case Node::Kind::kAbsolute:
@@ -188,7 +265,7 @@ Values evaluate_node(const Node& node, ResultSource& source) {
       return join(node.word, left, child(1));
     }
     case Node::Kind::kAggregate:
-      return aggregate_rows(node, child(0));
+      return aggregate_rows(node, child(0), context);
     case Node::Kind::kChain:
       break;
   }
@@ -196,11 +273,28 @@ Values evaluate_node(const Node& node, ResultSource& source) {
   Values left = child(0);
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     Values right = child(i + 1);
-    Values link = join(node.words[i], left, right);
+    Values link = compare(node.words[i], left, right, context);
     all = all ? join("and", *all, link) : std::move(link);
     left = std::move(right);
   }
   return *all;
+}
+
+/// Whether an aggregation keeps the seed by name: then it is a label like any other.
+bool names_seed(const Node& node) {
+  return std::find(node.words.begin(), node.words.end(), kSeedLabel) != node.words.end() ||
+         std::any_of(node.children.begin(), node.children.end(), [](const auto& child) { return names_seed(*child); });
+}
+
+/// Whether any two points differ in nothing but their seed.
+bool repeated(const ResultSource& source) {
+  std::set<Labels> seen;
+  for (std::size_t i = 0; i < source.points(); ++i) {
+    Labels labels = source.labels(i);
+    labels.erase(std::string(kSeedLabel));
+    if (!seen.insert(std::move(labels)).second) return true;
+  }
+  return false;
 }
 
 void collect_choices(const Node& node, std::vector<std::pair<std::string, std::string>>& into) {
@@ -222,7 +316,21 @@ Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 
 Values Expression::evaluate(ResultSource& source) const {
-  return evaluate_node(*root_, source);
+  return evaluate_node(*root_, {source, repeated(source) && !names_seed(*root_)});
+}
+
+GroupedValues group_over(std::string_view label, const Values& values) {
+  GroupedValues groups{values.labels, {}};
+  const auto found = std::find(groups.labels.begin(), groups.labels.end(), label);
+  const auto place = found - groups.labels.begin();
+  const bool there = found != groups.labels.end();
+  if (there) groups.labels.erase(found);
+  for (const auto& [row, value] : values.rows) {
+    std::vector<std::string> key = row;
+    if (there) key.erase(key.begin() + place);
+    groups.rows[key].push_back(value);
+  }
+  return groups;
 }
 
 std::vector<std::pair<std::string, std::string>> Expression::choices() const {

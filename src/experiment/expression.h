@@ -7,6 +7,9 @@
 // A quantity has a value for each point of the sweep, named by its labels; brackets choose points by a label, which is
 // then gone. Operators join two sides on the labels that both have; means and their kin take everything, or keep the
 // labels that they are given: mean(total_ipc, "design"). docs/sweeps.md has the whole language.
+//
+// Where points are repeated under several seeds, the seed stays a label through all of this, so that each seed is
+// compared with itself, until a comparison or whoever shows the values takes the seeds together (estimate.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiment/sweep.h"
@@ -37,12 +41,31 @@ class ResultSource {
   virtual std::optional<double> value(std::size_t point, const Quantity& quantity) = 0;
 };
 
+/// The label that tells repetitions of a point apart.
+inline constexpr std::string_view kSeedLabel = "seed";
+
+/// How a comparison over several seeds came about.
+struct Verdict {
+  u64 seeds = 0;
+  bool within_noise = false;  // the difference lies inside its interval: it neither holds nor fails, and counts as 0
+  bool operator==(const Verdict&) const = default;
+};
+
 /// Numbers by the values of some labels; a plain number has no labels and one row.
 struct Values {
   std::vector<std::string> labels;
   std::map<std::vector<std::string>, double> rows;
+  std::map<std::vector<std::string>, Verdict> verdicts = {};  // of rows that were decided over several seeds
   bool scalar() const { return labels.empty(); }
 };
+
+/// Values that differ in one label only, together; the label is gone.
+struct GroupedValues {
+  std::vector<std::string> labels;
+  std::map<std::vector<std::string>, std::vector<double>> rows;
+};
+/// Of values without the label, each is a group of its own.
+GroupedValues group_over(std::string_view label, const Values& values);
 
 class Expression {
  public:

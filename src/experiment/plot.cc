@@ -17,6 +17,8 @@ namespace {
 constexpr double kLeft = 52, kRight = 14, kTop = 28;
 constexpr std::size_t kColumns = 4;
 constexpr double kHeader = 34, kLegendLine = 16;
+constexpr double kNoteLine = 16;
+constexpr double kRoom = 1.05;                   // of the scale, beyond the outermost value
 constexpr double kLetter = 6, kTitleLetter = 8;  // about the width of one, at the sizes used below
 
 /// How large each panel is: four small ones fill a page, a single one does by itself.
@@ -29,6 +31,9 @@ struct Layout {
 // Okabe and Ito's colours, which colour-blind readers can tell apart.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#56b4e9", "#e69f00", "#000000", "#b0a000"};
+
+// Over bars of any colour.
+constexpr const char* kErrorColour = "#222222";
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0;
@@ -56,7 +61,8 @@ class Panel {
     std::set<std::string> words;
     for (const auto& [name, points] : series) {
       for (const ChartPoint& point : points) {
-        most_ = std::max(most_, point.y);
+        most_ = std::max(most_, point.y + point.half_width);
+        least_ = std::min(least_, point.y - point.half_width);
         if (const auto x = number_of(point.x))
           numbers.insert(*x);
         else
@@ -70,13 +76,15 @@ class Panel {
       for (const double x : numbers) categories_.push_back(fmt::format("{}", x));
       categories_.insert(categories_.end(), words.begin(), words.end());
     }
-    if (!(most_ > 0)) most_ = 1;
+    if (chart.neutral) most_ = std::max(most_, *chart.neutral), least_ = std::min(least_, *chart.neutral);
+    if (!(most_ > least_)) most_ = 1;
   }
 
   std::string svg(const std::string& title) const {
     std::string out = fmt::format("<text x=\"{}\" y=\"18\" class=\"panel\">{}</text>\n", kLeft + layout_.plot_width / 2,
                                   escaped(title));
     axes(out);
+    if (chart_.neutral) across(out, *chart_.neutral, "neutral");
     for (const auto& [name, points] : series_) {
       const auto index = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
       chart_.bars ? bars(out, points, index) : line(out, points, index);
@@ -86,7 +94,9 @@ class Panel {
 
  private:
   double x_at(double value) const { return kLeft + (value - from_) / (to_ - from_) * layout_.plot_width; }
-  double y_at(double value) const { return kTop + layout_.plot_height * (1 - value / (most_ * 1.05)); }
+  double y_at(double value) const {
+    return kTop + layout_.plot_height * (1 - (value - least_ * kRoom) / (most_ * kRoom - least_ * kRoom));
+  }
   double slot() const { return layout_.plot_width / static_cast<double>(std::max<std::size_t>(1, categories_.size())); }
   std::size_t category(const std::string& x) const {
     const auto value = number_of(x);
@@ -96,12 +106,13 @@ class Panel {
 
   void axes(std::string& out) const {
     const auto put = std::back_inserter(out);
-    const double step = tick_step(most_);
-    for (int i = 0; i * step <= most_ * 1.05; ++i) {
-      const double y = y_at(i * step);
-      fmt::format_to(put, "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"grid\"/>", kLeft,
-                     kLeft + layout_.plot_width, y, y);
-      fmt::format_to(put, "<text x=\"{}\" y=\"{:.1f}\" class=\"y\">{:.6g}</text>\n", kLeft - 4, y + 3, i * step);
+    const double step = tick_step(most_ - least_);
+    int first = 0;
+    while ((first - 1) * step >= least_ * kRoom) --first;
+    for (int i = first; i * step <= most_ * kRoom; ++i) {
+      across(out, i * step, i == 0 && first < 0 ? "zero" : "grid");
+      fmt::format_to(put, "<text x=\"{}\" y=\"{:.1f}\" class=\"y\">{:.6g}</text>\n", kLeft - 4, y_at(i * step) + 3,
+                     i * step);
     }
     if (numeric_) {
       const double x_step = tick_step(to_);
@@ -115,6 +126,11 @@ class Panel {
                    kTop + layout_.plot_height + layout_.bottom - 10, escaped(chart_.x_title));
     fmt::format_to(put, "<text transform=\"translate(12 {}) rotate(-90)\" class=\"x\">{}</text>\n",
                    kTop + layout_.plot_height / 2, escaped(chart_.y_title));
+  }
+  void across(std::string& out, double value, const char* kind) const {
+    const double y = y_at(value);
+    out += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>", kLeft,
+                       kLeft + layout_.plot_width, y, y, kind);
   }
   void tick(std::string& out, double x, const std::string& text) const {
     const double y = kTop + layout_.plot_height + 13;
@@ -136,10 +152,26 @@ class Panel {
     std::string path;
     for (const ChartPoint& point : points) path += fmt::format("{:.1f},{:.1f} ", place(point), y_at(point.y));
     out += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", path, colour);
-    for (const ChartPoint& point : points)
-      out +=
-          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\" fill=\"{}\"/>", place(point), y_at(point.y), colour);
+    for (const ChartPoint& point : points) {
+      error_bar(out, point, place(point), 6, colour);
+      if (point.muted)
+        out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\" fill=\"white\" stroke=\"{}\"/>", place(point),
+                           y_at(point.y), colour);
+      else
+        out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\" fill=\"{}\"/>", place(point), y_at(point.y),
+                           colour);
+    }
     out += "\n";
+  }
+
+  /// The interval of a point: a line with a cap at either end.
+  void error_bar(std::string& out, const ChartPoint& point, double x, double cap, const char* colour) const {
+    if (!(point.half_width > 0)) return;
+    const double top = y_at(point.y + point.half_width), bottom = y_at(point.y - point.half_width);
+    out += fmt::format(
+        "<path class=\"error\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{3:.1f} {2:.1f}V{4:.1f}M{0:.1f} {4:.1f}H{1:.1f}\" "
+        "stroke=\"{5}\"/>",
+        x - cap / 2, x + cap / 2, top, x, bottom, colour);
   }
 
   void bars(std::string& out, const std::vector<ChartPoint>& points, std::size_t index) const {
@@ -148,8 +180,12 @@ class Panel {
       const double x =
           kLeft + (static_cast<double>(category(point.x)) + 0.1) * slot() + static_cast<double>(index) * width;
       const double y = y_at(std::max(0.0, point.y));
-      out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y,
-                         width, kTop + layout_.plot_height - y, kColours[index % std::size(kColours)]);
+      const char* colour = kColours[index % std::size(kColours)];
+      out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"{}/>", x, y,
+                         width, y_at(std::min(0.0, point.y)) - y, colour,
+                         point.muted ? fmt::format(" class=\"muted\" stroke=\"{}\"", colour) : "");
+      error_bar(out, point, x + width / 2, std::min(6.0, width * 0.6), kErrorColour);
+      out += "\n";
     }
   }
 
@@ -157,7 +193,7 @@ class Panel {
   const Series& series_;
   std::vector<std::string> names_, categories_;
   const Layout& layout_;
-  double most_ = 0, from_ = 0, to_ = 1;
+  double least_ = 0, most_ = 0, from_ = 0, to_ = 1;
   bool numeric_ = true;
 };
 
@@ -230,6 +266,18 @@ std::size_t legend(std::string& out, const std::vector<std::string>& names, doub
   return lines;
 }
 
+/// For what only charts with intervals, values below zero or a neutral value have.
+std::string marks_style(const Chart& chart) {
+  std::string style;
+  bool below = chart.neutral.has_value(), intervals = false;
+  for (const auto& [title, series] : chart.panels)
+    for (const auto& [name, points] : series)
+      for (const ChartPoint& point : points) intervals |= point.half_width > 0, below |= point.y - point.half_width < 0;
+  if (below) style += " .zero{stroke:#999} .neutral{stroke:#777;stroke-dasharray:4 3}";
+  if (intervals) style += " .error{fill:none;stroke-width:1.2} .muted{fill-opacity:.3} .note{fill:#666}";
+  return style;
+}
+
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
@@ -245,13 +293,14 @@ std::string chart_svg(const Chart& chart) {
   std::string key;
   const std::size_t lines = names.size() > 1 ? legend(key, names, width) : 0;
   const double top = kHeader + static_cast<double>(lines) * kLegendLine;
-  const double height = top + static_cast<double>(rows) * layout.panel_height();
+  const double below = top + static_cast<double>(rows) * layout.panel_height();
+  const double height = below + (chart.note.empty() ? 0 : kNoteLine);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\">\n"
       "<style>text{{font-family:sans-serif;font-size:10px;fill:#333}} .x,.panel,.title{{text-anchor:middle}} "
-      ".y{{text-anchor:end}} .panel{{font-weight:bold}} .title{{font-size:14px}} .grid{{stroke:#ddd}}</style>\n"
+      ".y{{text-anchor:end}} .panel{{font-weight:bold}} .title{{font-size:14px}} .grid{{stroke:#ddd}}{}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"{}\" y=\"20\" class=\"title\">{}</text>\n{}",
-      width, height, width, height, width / 2, escaped(chart.title), key);
+      width, height, width, height, marks_style(chart), width / 2, escaped(chart.title), key);
   std::size_t row = 0, column = 0;
   for (const auto& [title, series] : chart.panels) {
     out += fmt::format(
@@ -259,6 +308,8 @@ std::string chart_svg(const Chart& chart) {
         top + static_cast<double>(row) * layout.panel_height(), Panel(chart, series, names, layout).svg(title));
     if (++column == columns) column = 0, ++row;
   }
+  if (!chart.note.empty())
+    out += fmt::format("<text x=\"{}\" y=\"{}\" class=\"note\">{}</text>\n", kLeft, below + 4, escaped(chart.note));
   return out + "</svg>\n";
 }
 

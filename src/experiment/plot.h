@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,16 +12,20 @@ namespace terrace {
 struct ChartPoint {
   std::string x;  // a number for lines, any text for bars
   double y;
+  double half_width = 0;  // of its interval, drawn as an error bar; 0: none
+  bool muted = false;     // a difference within noise
 };
 
 struct Chart {
   std::string title, x_title, y_title;
   bool bars = false;
+  std::optional<double> neutral = {};  // a dashed line: no difference
+  std::string note = {};               // below the panels
   /// Panels by their titles, in each the series by theirs; an empty title is not shown.
   std::map<std::string, std::map<std::string, std::vector<ChartPoint>>> panels;
 };
 
-/// Every panel has its own scale, from zero.
+/// Every panel has its own scale, which holds zero.
 std::string chart_svg(const Chart& chart);
 
 /// For text in XML and HTML.

@@ -47,7 +47,7 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
 }
 
 ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
-  if (spec.is_file()) return load_user_program(spec.program);
+  if (spec.is_file()) return load_user_program(spec.program, run.seed);
   WorkloadRequest request = parse_workload(spec.program, parse_input_size(run.size), "run.tenants");
   request.seed = run.seed;
   return make_workload(request);
@@ -60,7 +60,7 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const auto shares = share_sms(config, static_cast<u32>(names.size()));
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
-    const TenantSpec spec = parse_tenant(names[i]);
+    const TenantSpec spec = delayed(parse_tenant(names[i]), config.run, i);
     Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
     const DeviceCode& code = tenant.instance.code;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -102,8 +103,8 @@ class TableReader {
 
 class Reader {
  public:
-  Reader(const std::string& path, const std::string& size, Mistakes& mistakes)
-      : folder_(std::filesystem::path(path).parent_path()), size_(size), mistakes_(mistakes) {
+  Reader(const std::string& path, const std::string& size, u64 seeds, Mistakes& mistakes)
+      : folder_(std::filesystem::path(path).parent_path()), size_(size), seeds_(seeds), mistakes_(mistakes) {
     sweep_.path = path;
     sweep_.name = std::filesystem::path(path).stem().string();
   }
@@ -121,6 +122,7 @@ class Reader {
   void read_document(const Tree& document) {
     TableReader top(document, "the file", mistakes_);
     sweep_.name = top.text("name", sweep_.name);
+    repeats_ = seeds_key(top);
     if (const Tree* lists = top.find("lists")) {
       for (const auto& [name, value] : lists->members()) read_list(name, value);
       if (!lists->is_table()) mistakes_.add(lists->line, "lists must be a table of named lists");
@@ -128,7 +130,8 @@ class Reader {
     for (const char* kind : {"grid", "search"})
       tables(top, kind, [&](TableReader& table) { read_grid(table, std::string_view(kind) == "search"); });
     tables(top, "claim", [&](TableReader& table) {
-      sweep_.claims.push_back({table.required("id"), table.required("value"), table.line()});
+      sweep_.claims.push_back(
+          {table.required("id"), table.required("value"), number(table.find("neutral"), "neutral"), table.line()});
       table.find("note");
     });
     tables(top, "table", [&](TableReader& table) { read_table(table); });
@@ -272,12 +275,7 @@ class Reader {
     if (!size_.empty()) grid.sizes = {size_};
     for (const std::string& size : grid.sizes) mistakes_.guard(line_of(grid, "size"), [&] { parse_input_size(size); });
     grid.untils = table.texts("until", {"completed"});
-    for (const Tree& value : table.each("seed")) {
-      const auto* seed = std::get_if<u64>(&value.value);
-      if (!seed) mistakes_.add(value.line, "seed must be a whole number, not {}", value.text());
-      grid.seeds.push_back(seed ? *seed : 1);
-    }
-    if (grid.seeds.empty()) grid.seeds.push_back(1);
+    read_seeds(table, grid);
     if (const Tree* alone = table.find("alone")) {
       const auto* wanted = std::get_if<bool>(&alone->value);
       if (!wanted) mistakes_.add(alone->line, "alone must be true or false, not {}", alone->text());
@@ -293,6 +291,55 @@ class Reader {
     else
       grid.shares = shares_of(table);
     sweep_.grids.push_back(std::move(grid));
+  }
+
+  /// What the key `seeds` of the file or of a grid says; nothing when it is not there.
+  std::optional<u64> seeds_key(TableReader& table) {
+    const Tree* value = table.find("seeds");
+    if (!value) return std::nullopt;
+    const auto* count = std::get_if<u64>(&value->value);
+    if (count && *count >= 1 && *count <= kMostSeeds) return *count;
+    mistakes_.add(value->line, "seeds must be a whole number from 1 to {}, not {}", kMostSeeds, value->text());
+    return std::nullopt;
+  }
+
+  /// A list of seeds as it stands, or so many from the first one on.
+  void read_seeds(TableReader& table, Grid& grid) {
+    u32 line = grid.line;
+    for (const Tree& value : table.each("seed")) {
+      const auto* seed = std::get_if<u64>(&value.value);
+      if (!seed) mistakes_.add(value.line, "seed must be a whole number, not {}", value.text());
+      grid.seeds.push_back(seed ? *seed : 1);
+      line = value.line;
+    }
+    if (grid.seeds.empty()) grid.seeds.push_back(1);
+    const std::optional<u64> own = seeds_key(table);
+    const std::optional<u64> asked = own ? own : repeats_;
+    if (asked && grid.seeds.size() > 1) {
+      mistakes_.add(line, "seed is a list and seeds asks for {} of them; leave one of the two out", *asked);
+      return;
+    }
+    const u64 count = seeds_ != 0 ? seeds_ : asked.value_or(0);
+    // A quick look with fewer seeds repeats runs of the whole, so that they count later on.
+    grid.repeated = std::max(count, asked.value_or(0)) > 1;
+    if (count == 0) return;
+    const u64 first = grid.seeds.front();
+    if (first > Range::kHighest - (count - 1)) {
+      mistakes_.add(line, "seed: {} and the {} that follow it are more than the highest, {}", first, count - 1,
+                    Range::kHighest);
+      return;
+    }
+    grid.seeds.clear();
+    for (u64 i = 0; i < count; ++i) grid.seeds.push_back(first + i);
+  }
+
+  std::optional<double> number(const Tree* value, const std::string& key) {
+    if (!value) return std::nullopt;
+    if (const auto* real = std::get_if<double>(&value->value); real && std::isfinite(*real)) return *real;
+    if (const auto* whole = std::get_if<u64>(&value->value)) return static_cast<double>(*whole);
+    if (const auto* negative = std::get_if<i64>(&value->value)) return static_cast<double>(*negative);
+    mistakes_.add(value->line, "{} must be a number, not {}", key, value->text());
+    return std::nullopt;
   }
 
   void read_search(TableReader& table, Grid& grid) {
@@ -323,7 +370,29 @@ class Reader {
         result.columns.push_back({column.substr(0, at), column.substr(at + kBetween.size())});
     }
     if (result.columns.empty()) mistakes_.add(result.line, "a table needs columns");
+    read_neutral(table.find("neutral"), result);
     sweep_.tables.push_back(std::move(result));
+  }
+
+  /// A number for every column, or a table of numbers by the columns' titles.
+  void read_neutral(const Tree* value, ResultTable& result) {
+    if (!value) return;
+    if (!value->is_table()) {
+      const std::optional<double> all = number(value, "neutral");
+      for (ResultTable::Column& column : result.columns) column.neutral = all;
+      return;
+    }
+    std::vector<std::string> titles;
+    for (const ResultTable::Column& column : result.columns) titles.push_back(column.title);
+    for (const auto& [title, its_value] : value->members()) {
+      const auto found = std::find(titles.begin(), titles.end(), title);
+      if (found == titles.end())
+        mistakes_.add(its_value.line, "neutral: the table has no column \"{}\"{}", printable(title),
+                      did_you_mean(title, titles));
+      else
+        result.columns[static_cast<std::size_t>(found - titles.begin())].neutral =
+            number(&its_value, fmt::format("neutral of {}", title));
+    }
   }
 
   void read_plot(TableReader& table) {
@@ -340,6 +409,7 @@ class Reader {
     const std::string kind = table.text("kind", "line");
     if (kind != "line" && kind != "bar") mistakes_.add(plot.line, "kind must be \"line\" or \"bar\", not \"{}\"", kind);
     plot.bars = kind == "bar";
+    plot.neutral = number(table.find("neutral"), "neutral");
     if (plot.name.find_first_of("/ ") != plot.name.npos)
       mistakes_.add(plot.line, "\"{}\" names a file: leave out slashes and spaces", plot.name);
     sweep_.plots.push_back(std::move(plot));
@@ -364,6 +434,8 @@ class Reader {
 
   std::filesystem::path folder_;
   const std::string& size_;
+  const u64 seeds_;             // in place of the file's; 0: as the file says
+  std::optional<u64> repeats_;  // seeds, where a grid has no such key
   Mistakes& mistakes_;
   SweepFile sweep_;
   std::map<std::string, std::vector<Mix>> lists_;
@@ -371,8 +443,9 @@ class Reader {
 
 }  // namespace
 
-SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes) {
-  return Reader(path, size, mistakes).read(text);
+SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes,
+                      u64 seeds) {
+  return Reader(path, size, seeds, mistakes).read(text);
 }
 
 }  // namespace terrace

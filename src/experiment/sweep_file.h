@@ -85,6 +85,7 @@ struct Grid {
   std::vector<Mix> mixes;
   std::vector<std::string> sizes, untils;
   std::vector<u64> seeds;
+  bool repeated = false;  // the same runs under several seeds, for intervals: tenants arrive at slightly other times
   std::vector<Shares> shares;
   std::vector<Axis> axes;
   std::optional<bool> alone;         // whether alone runs are wanted; unless said, for two tenants and more
@@ -99,13 +100,15 @@ inline u32 line_of(const Grid& grid, const std::string& key) {
 }
 
 struct Claim {
-  std::string id, value;  // an expression
+  std::string id, value;          // an expression
+  std::optional<double> neutral;  // the value that means "no difference"
   u32 line = 0;
 };
 
 struct Plot {
   std::string name, title, y, x, series, panel, x_title, y_title;
   bool bars = false;
+  std::optional<double> neutral;
   u32 line = 0;
 };
 
@@ -113,6 +116,7 @@ struct Plot {
 struct ResultTable {
   struct Column {
     std::string title, value;  // an expression
+    std::optional<double> neutral = {};
   };
   std::string name, title, rows;  // the label
   std::vector<Column> columns;
@@ -128,9 +132,13 @@ struct SweepFile {
   std::vector<Plot> plots;
 };
 
-/// Reads `text`; `size` replaces every size in it when it is not empty. Names of machines, designs and workloads are
-/// looked up when the sweep is planned.
-SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes);
+/// The most that `seeds` may ask for: an interval shrinks with the root of it, and so its price soon says no by itself.
+constexpr u64 kMostSeeds = 100;
+
+/// Reads `text`; `size` replaces every size in it when it is not empty, `seeds` every number of seeds when it is not 0.
+/// Names of machines, designs and workloads are looked up when the sweep is planned.
+SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes,
+                      u64 seeds = 0);
 
 /// What a person writes for a value: text without quotes.
 std::string plain_text(const Tree& value);

@@ -43,6 +43,18 @@ struct Planner::Choice {
   }
 };
 
+namespace {
+
+/// Cycles, where a sweep repeats its runs and does not say it itself: chosen to be the usual gap between two kernels
+/// (tenancy.launch_gap), the smallest chance that tenants' phases meet differently.
+constexpr u64 kArrivalSpread = 1000;
+
+bool sets(const Grid& grid, const std::string& key) {
+  return std::any_of(grid.axes.begin(), grid.axes.end(), [&](const Axis& axis) { return axis.key == key; });
+}
+
+}  // namespace
+
 Plan Planner::plan(const MetricLookup& lookup, Mistakes& mistakes) {
   Plan plan;
   plan_ = &plan;
@@ -196,6 +208,8 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
   config.run.size = choice.size;
   config.run.seed = choice.seed;
   config.run.until = choice.until;
+  const bool said = config.run.arrival_spread != 0 || sets(choice.grid, "run.arrival_spread");
+  if (choice.grid.repeated && tenants > 1 && !said) config.run.arrival_spread = kArrivalSpread;
   config.run.tenants = fmt::format("{}", fmt::join(choice.mix.tenants, " "));
   config.run.sms = counts;
   Point point{choice.grid.name, choice.labels(), "", {}, ""};

@@ -315,11 +315,12 @@ void check_expression(const std::string& text, const Plan& plan, bool whole, u32
 
 }  // namespace
 
-Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs)
-    : Sweep(path, size, configs, Mistakes(path)) {}
+Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds)
+    : Sweep(path, size, configs, seeds, Mistakes(path)) {}
 
-Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, Mistakes mistakes)
-    : file_(parse_sweep(path, read_file(path), size, mistakes)), configs_(configs), planner_(file_, configs_) {
+Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
+             Mistakes mistakes)
+    : file_(parse_sweep(path, read_file(path), size, mistakes, seeds)), configs_(configs), planner_(file_, configs_) {
   const Plan first = planner_.plan([](const Point&, const std::string&) { return SplitScore{}; }, mistakes);
   // What waits for a search is not in the first plan, and what is refused is not in any.
   const bool whole = first.complete && mistakes.none();

@@ -41,12 +41,13 @@ struct SweepSummary {
 /// A sweep file that was read, checked and planned: every mistake in it is told by the constructor.
 class Sweep {
  public:
-  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs);
+  /// `size` and `seeds` stand in place of the file's, when not empty and not 0.
+  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds = 0);
   const SweepFile& file() const { return file_; }
   Plan plan(const MetricLookup& lookup);
 
  private:
-  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, Mistakes mistakes);
+  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds, Mistakes mistakes);
   SweepFile file_;
   ConfigSource configs_;
   Planner planner_;

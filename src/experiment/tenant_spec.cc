@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/tenant_spec.h"
 
+#include <fmt/format.h>
+
 #include "config/assign.h"
 #include "engine/check.h"
+#include "engine/rng.h"
 
 namespace terrace {
 namespace {
@@ -42,6 +45,14 @@ TenantSpec parse_tenant(std::string_view text, std::string_view option) {
   if (spec.leave <= spec.arrive)
     input_error("{}: {} leaves in cycle {}, not after cycle {}, in which it arrives", option, name, spec.leave,
                 spec.arrive);
+  return spec;
+}
+
+TenantSpec delayed(TenantSpec spec, const RunConfig& run, u32 tenant) {
+  // A stream for each tenant: how late one comes does not depend on how many others there are.
+  const Cycle late = Rng(run.seed, fmt::format("run.arrival.{}", tenant)).below(run.arrival_spread + 1);
+  spec.arrive += late;
+  if (spec.leave != kNever) spec.leave += late;
   return spec;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/types.h"
+#include "gpu/config.h"
 
 namespace terrace {
 
@@ -24,5 +25,9 @@ struct TenantSpec {
 /// Leaving before arriving and keys that a file does not have are the user's error; `option` is what messages call the
 /// place.
 TenantSpec parse_tenant(std::string_view text, std::string_view option = "run.tenants");
+
+/// The same with arrive and leave as late as run.arrival_spread and the seed make the run's tenant of that number. Its
+/// stay moves as a whole: it keeps its length.
+TenantSpec delayed(TenantSpec spec, const RunConfig& run, u32 tenant);
 
 }  // namespace terrace

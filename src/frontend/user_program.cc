@@ -98,7 +98,7 @@ struct ContentsSpec {
 
   void describe(Fields& v, std::string_view key, std::string_view doc) {
     v(key, contents, {"zero", "iota", "constant", "uniform", "file"}, doc);
-    v("seed", seed, in(0, ~u64{0}), "of uniform");
+    v("seed", seed, in(0, ~u64{0}), "of uniform; the run's own when left out");
     v("file", file, "of file: the bytes of the buffer");
   }
 };
@@ -192,7 +192,8 @@ std::string digest_of(std::span<const u8> bytes) {
 /// Reads the tables of the file into specs.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : file_(path), folder_(fs::path(path).parent_path().string()) {}
+  Reader(const std::string& path, u64 seed)
+      : file_(path), folder_(fs::path(path).parent_path().string()), seed_(seed) {}
 
   std::string source;
   std::vector<BufferSpec> buffers;
@@ -254,6 +255,7 @@ class Reader {
 
   void read_buffer(const Tree& table, Place place) {
     BufferSpec spec;
+    spec.seed = seed_;
     fill(spec, table, place, {{"value", &spec.value}, {"low", &spec.low}, {"high", &spec.high}});
     if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
     if (spec.count == 0) place.refuse("has no count; add count = ...");
@@ -361,6 +363,7 @@ class Reader {
   }
 
   std::string file_, folder_;
+  u64 seed_;  // of contents that are drawn, unless the file gives one
 };
 
 class UserProgram final : public Program {
@@ -450,8 +453,8 @@ class UserProgram final : public Program {
 
 }  // namespace
 
-ProgramInstance load_user_program(const std::string& toml_path) {
-  auto reader = std::make_unique<Reader>(toml_path);
+ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
+  auto reader = std::make_unique<Reader>(toml_path, seed);
   reader->read();
   DeviceCode code = read_device_code(reader->source);
   return {std::make_unique<UserProgram>(std::move(reader)), std::move(code)};

@@ -10,8 +10,8 @@
 namespace terrace {
 
 /// Reads the file and what it names; files it names lie relative to it. Anything wrong is an InputError with file, line
-/// and key.
-ProgramInstance load_user_program(const std::string& toml_path);
+/// and key. `seed` is of the contents that are drawn, where the file gives none.
+ProgramInstance load_user_program(const std::string& toml_path, u64 seed = 1);
 
 /// What --tenant and exec take: FILE.toml, or NAME[:key=value,...] of a workload.
 ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option = "--tenant");

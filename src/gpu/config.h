@@ -23,6 +23,7 @@ struct RunConfig {
   std::string until = "completed";
   std::vector<u64> sms;
   u64 seed = 1;
+  u64 arrival_spread = 0;
   u64 warmup = 0;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
@@ -35,6 +36,8 @@ struct RunConfig {
     v("until", until, "when the run ends: completed, cycles:N or instructions:N (of threads)");
     v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
     v("seed", seed, in(0, Range::kHighest), "where all randomness comes from");
+    v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
+      "each tenant comes, and goes, up to so many cycles late, by a number that the seed draws for it");
     v("warmup", warmup, in(0, Range::kHighest), "cycles that statistics leave out");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which a run ends; 0 is none");

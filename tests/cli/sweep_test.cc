@@ -63,7 +63,8 @@ class SweepCommand : public ::testing::Test {
     const Outcome report = run_terrace({"report", "--store", store, "--out", "report"}, folder());
     EXPECT_EQ(report.exit_code, 0) << report.err;
     std::string all;
-    for (const char* table : {"jobs", "tenants", "kernels", "results", "metrics", "searches", "stats", "claims"})
+    for (const char* table :
+         {"jobs", "tenants", "kernels", "results", "metrics", "searches", "stats", "claims", "tables", "plots"})
       all += read_file((scratch_.path() / "report" / (std::string(table) + ".csv")).string());
     return all;
   }
@@ -346,6 +347,54 @@ x = "sms"
   const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
   EXPECT_THAT(page, HasSubstr("<tr><td>2</td><td>2</td><td>2</td></tr>"));
   EXPECT_THAT(page, HasSubstr("<svg "));
+}
+
+TEST_F(SweepCommand, SeveralSeedsGiveIntervals) {
+  scratch_.write("s.toml", R"toml(
+seeds = 3
+[[grid]]
+gpu = "small.toml"
+size = "mini"
+until = "cycles:15000"
+mix = [["gups", "mm"]]
+set.l2.hit_cycles = [10, 1000]
+[[claim]]
+id = "slower"
+value = 'mean(ipc(1)[l2.hit_cycles=1000] / ipc(1)[l2.hit_cycles=10])'
+neutral = 1
+[[claim]]
+id = "same"
+value = 'mean(ipc(1)[l2.hit_cycles=10]) == mean(ipc(1)[l2.hit_cycles=10])'
+[[table]]
+name = "t"
+title = "Latency"
+rows = "l2.hit_cycles"
+columns = ["MM IPC = ipc(1)", "itself = 100 * (ipc(1) / ipc(1) - 1)"]
+neutral = {"itself" = 0}
+[[plot]]
+name = "ipc"
+y = "ipc(1)"
+x = "l2.hit_cycles"
+)toml");
+  const std::string said = reported();
+  EXPECT_THAT(said, HasSubstr("≈ 0 ± 0\n"));
+  EXPECT_THAT(said, HasSubstr("±: half of the 95 % interval of the mean over 3 seeds.\n"));
+  EXPECT_THAT(said, HasSubstr("≈: within noise;"));
+  const auto file = [&](const std::string& name) { return read_file((scratch_.path() / "r" / name).string()); };
+  EXPECT_THAT(file("claims.csv"), ::testing::ContainsRegex("\ns,slower,0\\.[0-9]+,,[^\n]*,0\\.[0-9]+,3,0\n"));
+  EXPECT_THAT(file("claims.csv"), ::testing::ContainsRegex("\ns,same,1,,[^\n]*,,3,0\n"));
+  EXPECT_THAT(file("tables.csv"), HasSubstr("\ns,t,1000,itself,0,0,3,1\n"));
+  EXPECT_THAT(file("plots.csv"), ::testing::ContainsRegex("\ns,ipc,,,1000,[0-9.]+,[0-9.]+,3,\n"));
+  EXPECT_THAT(file("s_ipc.svg"), HasSubstr("<path class=\"error\""));
+  EXPECT_THAT(file("index.html"), HasSubstr("<td class=\"noise\">≈ 0 ± 0</td>"));
+  EXPECT_THAT(file("index.html"), HasSubstr("<td>holds (3 seeds)</td>"));
+  const Tree json = parse_json(file("results.json"), "results.json");
+  EXPECT_EQ(*json.find("claims")->items()[0].find("seeds"), Tree(u64{3}));
+  EXPECT_EQ(json.find("tables")->items().size(), 4u);
+  // What is stored counts: one seed less runs nothing, one more runs its own mixes and alone runs.
+  EXPECT_THAT(sweep("a.db", {"--seeds", "2"}).out, HasSubstr(" jobs: 0 ran, "));
+  EXPECT_THAT(sweep("a.db", {"--seeds", "4"}).out, HasSubstr(" jobs: 6 ran, "));
+  EXPECT_THAT(sweep("a.db", {"--seeds", "0"}).err, HasSubstr("--seeds must be a whole number from 1 to 100, not 0"));
 }
 
 TEST_F(SweepCommand, WhoWaitsForWhomStandsInThePageAndCanBeAskedFor) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "experiment/tenant_spec.h"
 #include "timing/tenant_runs.h"
 
@@ -24,6 +26,49 @@ TEST(TenantSpec, ArriveAndLeaveAreNoParametersOfTheWorkload) {
   EXPECT_TRUE(parse_tenant("my.toml:leave=3").is_file());
   EXPECT_FALSE(spec.is_file());
   EXPECT_EQ(parse_tenant("gups").leave, kNever);
+}
+
+TEST(TenantSpec, ASeedDrawsHowLateATenantIs) {
+  RunConfig run;
+  const TenantSpec spec = parse_tenant("mm:arrive=50,leave=70");
+  EXPECT_EQ(delayed(spec, run, 0).arrive, 50u) << "unless asked for, not at all";
+  run.arrival_spread = 1000;
+  std::set<Cycle> lates;
+  for (run.seed = 1; run.seed <= 200; ++run.seed) {
+    const TenantSpec late = delayed(spec, run, 0);
+    EXPECT_EQ(late.arrive, delayed(spec, run, 0).arrive) << "the same every time";
+    EXPECT_EQ(late.leave - late.arrive, 20u) << "its stay keeps its length";
+    lates.insert(late.arrive - 50);
+  }
+  EXPECT_GT(lates.size(), 150u) << "another number for nearly every seed";
+  EXPECT_LT(*lates.begin(), 50u);
+  EXPECT_GT(*lates.rbegin(), 950u);
+  EXPECT_LE(*lates.rbegin(), 1000u);
+  run.seed = 1;
+  EXPECT_NE(delayed(spec, run, 0).arrive, delayed(spec, run, 1).arrive) << "and for every tenant";
+  EXPECT_EQ(delayed(parse_tenant("mm"), run, 0).leave, kNever);
+}
+
+TEST(Presence, ArrivalsAreSpreadByTheSeed) {
+  const auto arrivals = [](u64 seed, const std::string& spread) {
+    RunRequest request = tenant_run("mm gups", {spread, "run.until=cycles:3000"});
+    request.config.run.seed = seed;
+    const RunResult result = expect_laws(request);
+    const auto arrived = [&](u32 tenant) {
+      const Tree* at = tenant_of(result, tenant).find("arrived");
+      return at ? std::get<u64>(at->value) : 0;
+    };
+    return std::pair(arrived(0), arrived(1));
+  };
+  const auto none = arrivals(2, "run.arrival_spread=0"), first = arrivals(1, "run.arrival_spread=1000"),
+             second = arrivals(2, "run.arrival_spread=1000");
+  EXPECT_EQ(none, (std::pair<u64, u64>(0, 0)));
+  EXPECT_EQ(first, arrivals(1, "run.arrival_spread=1000"));
+  EXPECT_NE(first, second);
+  RunConfig run;
+  run.arrival_spread = 1000;
+  EXPECT_EQ(first.first, delayed({}, run, 0).arrive);
+  EXPECT_EQ(first.second, delayed({}, run, 1).arrive);
 }
 
 TEST(Presence, ATenantThatLeavesEndsThereWithoutAFault) {

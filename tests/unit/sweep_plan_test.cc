@@ -182,6 +182,85 @@ TEST_F(SweepPlan, IdentityOfAUsersProgramFollowsItsFiles) {
   EXPECT_NE(base, write("3", "abcd"));
 }
 
+class SweepSeeds : public SweepPlan {
+ protected:
+  static std::vector<std::string> seeds_of(const Plan& plan) {
+    std::vector<std::string> seeds;
+    for (const Point& point : plan.points) seeds.push_back(point.labels.at("seed"));
+    return seeds;
+  }
+  Plan plan_with(u64 seeds, const std::string& text) {
+    Sweep sweep(scratch_.write("sweep.toml", text), "", configs(), seeds);
+    return sweep.plan([](const Point&, const std::string&) { return SplitScore{}; });
+  }
+  static constexpr const char* kGrid = "[[grid]]\ngpu = \"dws_30sm\"\nsize = \"mini\"\nmix = [[\"gups\", \"mm\"]]\n";
+  const std::string grid_ = kGrid;
+};
+
+TEST_F(SweepSeeds, RunEveryPointUnderEachOfThem) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(seeds_of(plan("seeds = 3\n" + grid_)), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(seeds_of(plan(grid_ + "seeds = 2\nseed = 7\n")), ElementsAre("7", "8"));
+  EXPECT_THAT(seeds_of(plan("seeds = 3\n" + grid_ + "seeds = 1\n")), ElementsAre("1")) << "the grid's own";
+  EXPECT_THAT(seeds_of(plan(grid_)), ElementsAre("1"));
+  const Plan both = plan("seeds = 2\n[[search]]\nname = \"best\"\ngpu = \"cd_24sm\"\nmix = [[\"gups\", \"mm\"]]\n");
+  EXPECT_EQ(both.points.size(), 2u * 23) << "searches too";
+}
+
+TEST_F(SweepSeeds, OnTheCommandLineStandInPlaceOfTheFiles) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(seeds_of(plan_with(1, "seeds = 3\n" + grid_ + "seed = 4\n")), ElementsAre("4"));
+  EXPECT_THAT(seeds_of(plan_with(2, grid_)), ElementsAre("1", "2"));
+  // A quick look at a file that asks for three runs the first of the three.
+  EXPECT_EQ(plan_with(1, "seeds = 3\n" + grid_).points.front().job, plan("seeds = 3\n" + grid_).points.front().job);
+}
+
+TEST_F(SweepSeeds, GiveTenantsOtherTimesToArriveUnlessTheFileSaysThem) {
+  const auto shared = [&](const std::string& text) {
+    const Plan all = plan(text);
+    EXPECT_THAT(job_of(all, all.points.front().alone[0]).config, HasSubstr("arrival_spread = 0")) << "alone";
+    return job_of(all, all.points.front().job).config;
+  };
+  EXPECT_THAT(shared(grid_), HasSubstr("arrival_spread = 0\n"));
+  EXPECT_THAT(shared(grid_ + "seed = [1, 2]\n"), HasSubstr("arrival_spread = 0\n")) << "a list is as it always was";
+  EXPECT_THAT(shared("seeds = 2\n" + grid_), HasSubstr("arrival_spread = 1000\n"));
+  EXPECT_THAT(shared("seeds = 2\n" + grid_ + "set.run.arrival_spread = 0\n"), HasSubstr("arrival_spread = 0\n"));
+  EXPECT_THAT(shared("seeds = 2\n" + grid_ + "set.run.arrival_spread = 77\n"), HasSubstr("arrival_spread = 77\n"));
+  const Plan alone = plan("seeds = 2\n[[grid]]\ngpu = \"dws_30sm\"\nworkload = \"mm\"\nsize = \"mini\"\n");
+  EXPECT_THAT(alone.jobs.front().config, HasSubstr("arrival_spread = 0\n")) << "one tenant is late for nobody";
+}
+
+TEST_F(SweepSeeds, PairEachRunWithAloneRunsOfTheSameSeed) {
+  const Plan all = plan("seeds = 3\n" + grid_);
+  EXPECT_EQ(all.jobs.size(), 3u * 3);
+  for (const Point& point : all.points)
+    for (const std::string& alone : point.alone)
+      EXPECT_EQ(std::to_string(job_of(all, alone).seed), point.labels.at("seed"));
+}
+
+TEST_F(SweepSeeds, AndNeutralValuesThatMakeNoSenseAreMistakes) {
+  EXPECT_THAT(refusal("seeds = 0\n" + grid_),
+              HasSubstr("sweep.toml:1: seeds must be a whole number from 1 to 100, not 0"));
+  EXPECT_THAT(refusal(grid_ + "seeds = 101\n"), HasSubstr("sweep.toml:5: seeds must be a whole number from 1 to 100"));
+  EXPECT_THAT(refusal(grid_ + "seeds = [1, 2]\n"), HasSubstr("sweep.toml:5: seeds must be a whole number"));
+  EXPECT_THAT(refusal(grid_ + "seed = [1, 2]\nseeds = 3\n"),
+              HasSubstr("sweep.toml:5: seed is a list and seeds asks for 3 of them; leave one of the two out"));
+  EXPECT_THAT(refusal("seeds = 3\n" + grid_ + "seed = [1, 2]\n"), HasSubstr("sweep.toml:6: seed is a list"));
+  EXPECT_THAT(refusal(grid_ + "seed = 9223372036854775807\nseeds = 2\n"), HasSubstr("sweep.toml:5: seed: "));
+  const std::string claim = grid_ + "[[claim]]\nid = \"c\"\nvalue = \"mean(total_ipc)\"\n";
+  EXPECT_THAT(refusal(claim + "neutral = \"one\"\n"), HasSubstr("sweep.toml:8: neutral must be a number, not \"one\""));
+  EXPECT_THAT(refusal(claim + "neutral = nan\n"), HasSubstr("sweep.toml:8: neutral must be a number, not nan"));
+  const std::string table =
+      grid_ + "[[table]]\nname = \"t\"\nrows = \"mix\"\ncolumns = [\"gain = total_ipc\", \"x = total_ipc\"]\n";
+  EXPECT_THAT(refusal(table + "neutral = {\"gian\" = 0}\n"),
+              HasSubstr("sweep.toml:9: neutral: the table has no column \"gian\"; did you mean \"gain\"?"));
+  Mistakes none("sweep.toml");
+  const SweepFile file = parse_sweep("sweep.toml", table + "neutral = {\"gain\" = -1}\n", "", none);
+  EXPECT_TRUE(none.none());
+  EXPECT_EQ(file.tables.front().columns[0].neutral, -1);
+  EXPECT_EQ(file.tables.front().columns[1].neutral, std::nullopt);
+}
+
 TEST_F(SweepPlan, ASearchWithoutResultsAsksForItsFirstLineAndOthersWaitForIt) {
   const Plan first = plan(R"(
 [[search]]

@@ -37,9 +37,9 @@ class UserProgramTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-  ProgramInstance load(const std::string& toml) const {
+  ProgramInstance load(const std::string& toml, u64 seed = 1) const {
     write("program.toml", toml);
-    return load_user_program((folder_ / "program.toml").string());
+    return load_user_program((folder_ / "program.toml").string(), seed);
   }
   std::string refusal(const std::string& toml) const {
     try {
@@ -106,6 +106,23 @@ TEST_F(UserProgramTest, CompilesItsSourceAndLaunchesWithAddressesAndNumbers) {
   EXPECT_EQ(launch->arguments[3].bytes.size(), 4u);
   EXPECT_TRUE(user.program->next(memory));
   EXPECT_FALSE(user.program->next(memory));
+}
+
+TEST_F(UserProgramTest, DrawsFromTheRunsSeedUnlessTheFileGivesOne) {
+  const auto first = [&](const std::string& seed_line, u64 run_seed) {
+    std::string text = kGood;
+    text.replace(text.find("init = \"iota\""), 13, "init = \"uniform\"\n" + seed_line);
+    const ProgramInstance user = load(text, run_seed);
+    GuestMemory memory(PageSize::k4K);
+    user.program->allocate(memory);
+    user.program->initialise(memory);
+    float value = 0;
+    std::memcpy(&value, memory.read(memory.allocations()[0].first, sizeof value).data(), sizeof value);
+    return value;
+  };
+  EXPECT_EQ(first("", 1), first("seed = 1\n", 1)) << "as before there was a choice";
+  EXPECT_NE(first("", 1), first("", 2));
+  EXPECT_EQ(first("seed = 7\n", 1), first("seed = 7\n", 2));
 }
 
 TEST_F(UserProgramTest, FillsBuffersAndChecksWhatTheyHold) {
