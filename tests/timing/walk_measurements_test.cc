@@ -97,39 +97,26 @@ TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
   EXPECT_GT(two.interleaved, 0u) << "two meet at the shared TLB now and then";
 }
 
-TEST(WalkMeasurements, AnInstructionThatKeepsItsTurnAtTheSharedTlbIsNotInterleaved) {
-  GpuConfig config = walking_gpu(1);
-  config.sm.count = 2;
-  config.l2_tlb.turn = L2TlbConfig::Turn::kInstruction;
-  const TranslationSummary two = after(config, 1, 20, 2);
-  EXPECT_EQ(two.several, 40u);
-  EXPECT_EQ(two.interleaved, 0u);
-}
-
-TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeHasAllItsPagesOrNone) {
-  // Three warps of one SM, and places for three pages: admitted page by page, the second instruction begins with the
+TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeAsksForItsPagesOneAfterTheOther) {
+  // Two warps of one SM, and places for three pages: admitted page by page, the second instruction begins with the
   // place that is left, and its two pages are asked for a walk apart.
   GpuConfig config = walking_gpu(1);
   config.l1_tlb.miss_entries = 3;
-  const auto first_requests_of = [&](L1TlbConfig::Admit admit) {
-    config.l1_tlb.admit = admit;
-    return after(config, 3, 20);
-  };
-  const TranslationSummary page = first_requests_of(L1TlbConfig::Admit::kPage);
-  const TranslationSummary whole = first_requests_of(L1TlbConfig::Admit::kInstruction);
-  EXPECT_EQ(page.several, 60u);
-  EXPECT_EQ(whole.several, 60u);
-  // The last page was asked for a cycle after the first, and its walk is the next one: it takes one walk less a cycle
-  // longer. Asked for when a place falls free, it takes less than that.
-  EXPECT_EQ(whole.last_latency - whole.first_latency, 60 * (whole.gap / 60 - 1));
-  EXPECT_LT(page.last_latency - page.first_latency, 60 * (page.gap / 60 - 1));
+  const TranslationSummary page = after(config, 2, 20);
+  config.l1_tlb.admit = L1TlbConfig::Admit::kInstruction;
+  const TranslationSummary whole = after(config, 2, 20);
+  EXPECT_EQ(page.several, 40u);
+  EXPECT_EQ(whole.several, 40u);
+  // A page that is asked for a cycle after the other and ends `gap` after it took so much longer, less a cycle.
+  EXPECT_EQ(whole.last_latency - whole.first_latency, whole.gap - whole.several);
+  EXPECT_LT(page.last_latency - page.first_latency, page.gap - page.several);
 }
 
 TEST(WalkMeasurements, AnInstructionWithMorePagesThanPlacesGoesPageByPage) {
   GpuConfig config = walking_gpu(1);
   config.l1_tlb.miss_entries = 1;
   config.l1_tlb.admit = L1TlbConfig::Admit::kInstruction;
-  EXPECT_EQ(after(config, 3, 20).several, 60u) << "and does not wait for ever";
+  EXPECT_EQ(after(config, 2, 20).several, 40u) << "and does not wait for ever";
 }
 
 TEST(WalkMeasurements, WorkIsCountedInBucketsOfSixteenReads) {

@@ -32,17 +32,17 @@ ScriptedTenant walks_all_the_time(u32 rounds) {
   ScriptedTenant tenant;
   tenant.script = {
       {memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}), [](const ScriptPlace& place, u32 lane) {
-         return GuestMemory::kBase + (place.round % 4 * 32 + lane) * (4096 + 128);
+         return GuestMemory::kBase + ((place.warp * 4 + place.round % 4) * 32 + lane) * (4096 + 128);
        }}};
   tenant.rounds = rounds;
-  tenant.buffer_bytes = u64{256} * 4096;
+  tenant.buffer_bytes = u64{1024} * 4096;
   return tenant;
 }
 
 /// The most walks that were ever in service together: each counts when one more begins.
 u32 most_walks_at_once(const GpuConfig& config) {
   ScriptedTenants tenants(config, {walks_all_the_time(50), walks_all_the_time(50)});
-  tenants.gpu().run({});
+  tenants.gpu().run({.relaunch = false});
   tenants.gpu().stats().check_identities();
   const auto& stats = tenants.gpu().stats().stats();
   const auto stat =
@@ -65,6 +65,32 @@ TEST(WalkSystem, PlacesAtTheDoorGoRound) {
   const u64 first = tenants.gpu().translation(TenantId(0)).walks, second = tenants.gpu().translation(TenantId(1)).walks;
   ASSERT_GT(first + second, 500u);
   EXPECT_NEAR(static_cast<double>(first) / static_cast<double>(second), 1, 0.02);
+}
+
+/// Of 160 instructions of eight warps on two SMs, each with 32 pages; an SM may await the pages of two.
+u64 interleaved_instructions(L1TlbConfig::Admit admit, L2TlbConfig::Turn turn) {
+  GpuConfig config = walking_gpu();
+  config.mmu.walkers = 1;
+  config.l1_tlb.miss_entries = 64;
+  config.l1_tlb.admit = admit;
+  config.l2_tlb.ports = 1;
+  config.l2_tlb.turn = turn;
+  ScriptedTenant tenant = walks_all_the_time(20);
+  tenant.threads = 4 * 32;
+  ScriptedTenants tenants(config, {tenant, tenant});
+  tenants.gpu().run({.relaunch = false});
+  return tenants.gpu().translation(TenantId(0)).interleaved + tenants.gpu().translation(TenantId(1)).interleaved;
+}
+
+TEST(WalkSystem, WhetherInstructionsInterleaveIsAMatterOfAdmissionAndOfTurns) {
+  using Admit = L1TlbConfig::Admit;
+  using Turn = L2TlbConfig::Turn;
+  const u64 one_by_one = interleaved_instructions(Admit::kPage, Turn::kRequest);
+  const u64 together = interleaved_instructions(Admit::kInstruction, Turn::kRequest);
+  const u64 in_turns = interleaved_instructions(Admit::kInstruction, Turn::kInstruction);
+  EXPECT_GT(one_by_one, 0u);
+  EXPECT_LE(together, one_by_one);
+  EXPECT_LT(in_turns, together);
 }
 
 TEST(WalkSystem, LookUpsOfTheWalkCacheBeginAsManyPerCycleAsThereArePorts) {
