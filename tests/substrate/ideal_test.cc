@@ -38,7 +38,7 @@ std::vector<Machine> translating() {
   return some;
 }
 INSTANTIATE_TEST_SUITE_P(Machines, Ideal, testing::ValuesIn(translating()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace terrace

@@ -20,6 +20,7 @@ constexpr u32 kCycles = 30'000;
 
 struct Case {
   std::string machine, design;
+  u32 sms;  // of each tenant
 };
 void PrintTo(const Case& which, std::ostream* out) {
   *out << which.machine << " under " << which.design;
@@ -34,7 +35,8 @@ std::pair<double, double> ipcs(const Case& which, bool swapped, u64 seed) {
   const u64 first = rng.below(1000), second = rng.below(1000);
   const std::string gups = fmt::format("gups:arrive={}", first), sad = fmt::format("sad:arrive={}", second);
   const RunResult result = run_on(which.machine, which.design, swapped ? sad + " " + gups : gups + " " + sad,
-                                  {fmt::format("run.seed={}", seed), fmt::format("run.until=cycles:{}", kCycles)});
+                                  {fmt::format("run.seed={}", seed), fmt::format("run.until=cycles:{}", kCycles),
+                                   fmt::format("run.sms=[{0}, {0}]", which.sms)});
   const auto ipc = [&](u32 tenant) {
     return std::get<double>(result.json.find("tenants")->items()[tenant].find("ipc")->value);
   };
@@ -58,13 +60,13 @@ TEST_P(Swap, ChangesNothingButNames) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Machine& machine : machines()) {
-    all.push_back({machine.name, "ideal"});
-    for (const std::string& design : machine.designs) all.push_back({machine.name, design});
+    all.push_back({machine.name, "ideal", machine.sms / 2});
+    for (const std::string& design : machine.designs) all.push_back({machine.name, design, machine.sms / 2});
   }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Machines, Swap, testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.machine + "_" + info.param.design; });
+                         [](const auto& test) { return test.param.machine + "_" + test.param.design; });
 
 }  // namespace
 }  // namespace terrace

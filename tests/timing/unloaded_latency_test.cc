@@ -169,7 +169,7 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, UnloadedLatency, testing::ValuesIn(kMachines),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(UnloadedLatencies, EveryMachineIsHere) {
   size_t files = 0;
