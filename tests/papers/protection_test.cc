@@ -81,6 +81,10 @@ std::string told(const GpuConfig& config, const std::string& design) {
                      takes_turns(config) ? "in time" : "in space", config.pages.bytes);
 }
 
+/// Side by side, the hostile tenant follows its victim: what both ask for in the same cycles neither finds in a TLB. Some
+/// walks through DRAM behind, and long before the victim's sweep is over.
+constexpr Cycle kBehind = 5000;
+
 struct Outcome {
   bool completed = false;  // the victim
   std::string fault;       // of the hostile tenant
@@ -108,7 +112,8 @@ Outcome fight(const GpuConfig& config, Rng& rng, Mistake mistake = Mistake::kNon
   const std::vector<u32> all{0, 1, 2, 3}, first{0, 1}, second{2, 3};
   const bool turns = takes_turns(config);
   Gpu gpu(config, {{"victim", &victim.program, &victim.memory, &victim.machine, turns ? all : first},
-                   {"hostile", &hostile.program, &hostile.memory, &hostile.machine, turns ? all : second}});
+                   {"hostile", &hostile.program, &hostile.memory, &hostile.machine, turns ? all : second,
+                    turns ? 0 : kBehind}});
   gpu.plant(mistake, spared);
   gpu.run({.relaunch = false});
   if (gpu.quiet()) gpu.stats().check_identities();  // the fault may be what ended the run
