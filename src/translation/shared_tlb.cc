@@ -176,6 +176,8 @@ void SharedTlb::look_up(Cycle now) {
     pointer_ = goes_on ? sm : sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
     ++lookups;
     --left;
+    // This one took the last place: those that were held up before need not be asked.
+    for (u32 word = 0; misses_.full() && word < passed_over_.size(); ++word) passed_over_[word] |= held_up_[word];
   }
 }
 
