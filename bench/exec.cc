@@ -5,7 +5,7 @@
 
 #include "bench/kernels.h"
 #include "frontend/functional_runner.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 
 namespace terrace {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/kernels.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 #include "gpu/gpu.h"
 
 namespace terrace::bench {

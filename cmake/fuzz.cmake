@@ -1,5 +1,5 @@
 # The fuzz target of the PTX reader, of the few sources it needs: instrumenting the whole program would take minutes.
-file(GLOB fuzzed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/frontend/ptx/*.cc)
+file(GLOB fuzzed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/frontend/ptx/*/*.cc)
 foreach(source engine/check engine/interrupt frontend/functional_runner frontend/guest_memory frontend/store_log)
   list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/src/${source}.cc)
 endforeach()

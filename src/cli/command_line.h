@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/loader.h"
-#include "experiment/exec.h"
+#include "run/exec.h"
 
 namespace terrace {
 

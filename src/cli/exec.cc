@@ -1,6 +1,6 @@
 // `terrace exec`.
 // SPDX-License-Identifier: MIT
-#include "experiment/exec.h"
+#include "run/exec.h"
 
 #include <optional>
 

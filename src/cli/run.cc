@@ -1,6 +1,6 @@
 // terrace run.
 // SPDX-License-Identifier: MIT
-#include "experiment/run.h"
+#include "run/run.h"
 
 #include <optional>
 
@@ -12,8 +12,8 @@
 #include "config/loader.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
-#include "experiment/alone.h"
-#include "experiment/metrics.h"
+#include "run/alone.h"
+#include "run/metrics.h"
 #include "text/output.h"
 
 namespace terrace {

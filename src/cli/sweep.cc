@@ -14,9 +14,9 @@
 #include "config/field_text.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
-#include "experiment/report.h"
-#include "experiment/sweep_run.h"
 #include "frontend/workload.h"
+#include "report/report.h"
+#include "sweep/sweep_run.h"
 #include "text/output.h"
 
 namespace terrace {

@@ -12,7 +12,7 @@
 
 #include "engine/check.h"
 #include "engine/rng.h"
-#include "experiment/store.h"
+#include "store/store.h"
 #include "support/program.h"
 #include "support/scratch.h"
 #include "text/tree.h"

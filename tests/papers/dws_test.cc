@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "experiment/sweep_file.h"
 #include "frontend/workload.h"
 #include "papers/designs.h"
+#include "sweep/sweep_file.h"
 #include "text/tree.h"
 #include "translation/walk_scheduler.h"
 #include "translation/walk_schedulers/dws_cost.h"

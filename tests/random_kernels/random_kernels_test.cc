@@ -12,7 +12,7 @@
 #include "engine/hash.h"
 #include "frontend/device_code.h"
 #include "frontend/functional_runner.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 #include "random_kernels/random_program.h"
 #include "random_kernels/units.h"
 #include "support/paths.h"

@@ -7,7 +7,7 @@
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/functional_runner.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 #include "random_kernels/random_program.h"
 #include "random_kernels/units.h"
 #include "real_gpu/agreement.h"

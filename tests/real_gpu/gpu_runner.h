@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "frontend/ptx/module.h"
+#include "frontend/ptx/read/module.h"
 #include "real_gpu/cuda_driver.h"
 
 namespace terrace::real_gpu {

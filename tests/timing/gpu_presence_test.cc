@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "experiment/tenant_spec.h"
+#include "run/tenant_spec.h"
 #include "timing/tenant_runs.h"
 
 namespace terrace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "config/loader.h"
-#include "experiment/run.h"
 #include "gpu/line_layout.h"
+#include "run/run.h"
 #include "support/paths.h"
 
 namespace terrace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/ptx/machine.h"
-#include "frontend/ptx/parser.h"
+#include "frontend/ptx/execute/machine.h"
+#include "frontend/ptx/read/parser.h"
 #include "gpu/gpu.h"
 
 namespace terrace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/run.h"
 #include "papers/designs.h"
+#include "run/run.h"
 
 namespace terrace {
 

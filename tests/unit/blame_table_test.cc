@@ -1,6 +1,6 @@
 // Who waited for whom, summed up for people and for result files.
 // SPDX-License-Identifier: MIT
-#include "experiment/blame_table.h"
+#include "run/blame_table.h"
 
 #include <gtest/gtest.h>
 

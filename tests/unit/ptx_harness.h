@@ -12,7 +12,7 @@
 
 #include "engine/check.h"
 #include "frontend/functional_runner.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 
 namespace terrace::ptx {
 

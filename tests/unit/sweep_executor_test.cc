@@ -9,9 +9,9 @@
 #include <fstream>
 
 #include "engine/check.h"
-#include "experiment/executor.h"
-#include "experiment/job_spool.h"
 #include "support/scratch.h"
+#include "sweep/executor.h"
+#include "sweep/job_spool.h"
 
 namespace terrace {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/check.h"
-#include "experiment/expression.h"
+#include "sweep/expression.h"
 
 namespace terrace {
 namespace {

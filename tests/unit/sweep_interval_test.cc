@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "experiment/estimate.h"
-#include "experiment/interval.h"
+#include "report/estimate.h"
+#include "sweep/interval.h"
 
 namespace terrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "experiment/metrics.h"
+#include "run/metrics.h"
 
 namespace terrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "experiment/oracle_search.h"
+#include "sweep/oracle_search.h"
 
 namespace terrace {
 namespace {

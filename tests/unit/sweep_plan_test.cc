@@ -5,9 +5,9 @@
 #include <set>
 
 #include "engine/check.h"
-#include "experiment/sweep_run.h"
 #include "support/paths.h"
 #include "support/scratch.h"
+#include "sweep/sweep_run.h"
 
 namespace terrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "engine/check.h"
-#include "experiment/estimate.h"
-#include "experiment/sweep_report.h"
+#include "report/estimate.h"
+#include "report/sweep_report.h"
 
 namespace terrace {
 namespace {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "engine/check.h"
-#include "experiment/store.h"
-#include "experiment/store_schema.h"
+#include "store/store.h"
+#include "store/store_schema.h"
 #include "support/scratch.h"
 
 namespace terrace {

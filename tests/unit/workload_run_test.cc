@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "engine/check.h"
-#include "experiment/exec.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
+#include "run/exec.h"
 #include "support/paths.h"
 
 namespace terrace {

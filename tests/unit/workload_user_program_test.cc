@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "engine/check.h"
-#include "frontend/ptx/machine.h"
+#include "frontend/ptx/execute/machine.h"
 #include "frontend/user_program.h"
 
 namespace terrace {

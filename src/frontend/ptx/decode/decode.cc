@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "frontend/ptx/decode/decode.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "frontend/ptx/decode/control_flow.h"
+#include "frontend/ptx/decode/liveness.h"
+
+namespace terrace::ptx {
+namespace {
+
+struct OpcodeEntry {
+  std::string_view opcode;
+  DecodeFunction decode;
+  InstClass cls;
+};
+
+constexpr InstClass kInt = InstClass::kInteger, kFlt = InstClass::kFloat, kMem = InstClass::kMemory,
+                    kCtl = InstClass::kControl, kSpec = InstClass::kSpecial;
+
+/// Sorted by opcode. The class is what the instruction uses unless its decoder says otherwise (f64, integer division).
+constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
+    {"abs", decode_neg_abs, kInt},
+    {"activemask", decode_activemask, kInt},
+    {"add", decode_add_sub, kInt},
+    {"addc", decode_carry, kInt},
+    {"and", decode_logic, kInt},
+    {"applypriority", decode_prefetch, kInt},
+    {"atom", decode_atom, kMem},
+    {"bar", decode_bar, InstClass::kBarrier},
+    {"barrier", decode_bar, InstClass::kBarrier},
+    {"bfe", decode_bit_field, kInt},
+    {"bfi", decode_bit_field, kInt},
+    {"bfind", decode_bits, kInt},
+    {"bmsk", decode_bit_field, kInt},
+    {"bra", decode_bra, kCtl},
+    {"brev", decode_bits, kInt},
+    {"brkpt", decode_nothing, kCtl},
+    {"brx", decode_brx, kCtl},
+    {"call", decode_call, kCtl},
+    {"clz", decode_bits, kInt},
+    {"cnot", decode_cnot, kInt},
+    {"copysign", decode_copysign, kInt},
+    {"cos", decode_approx, kSpec},
+    {"cvt", decode_cvt, kInt},
+    {"cvta", decode_cvta, kInt},
+    {"discard", decode_prefetch, kInt},
+    {"div", decode_div, kInt},
+    {"dp2a", decode_dot_product, kInt},
+    {"dp4a", decode_dot_product, kInt},
+    {"elect", decode_elect, kInt},
+    {"ex2", decode_approx, kSpec},
+    {"exit", decode_ret, kCtl},
+    {"fence", decode_fence, InstClass::kFence},
+    {"fma", decode_fma, kFlt},
+    {"fns", decode_bit_field, kInt},
+    {"isspacep", decode_isspacep, kInt},
+    {"ld", decode_ld, kMem},
+    {"ldu", decode_ld, kMem},
+    {"lg2", decode_approx, kSpec},
+    {"lop3", decode_lop3, kInt},
+    {"mad", decode_mad, kInt},
+    {"mad24", decode_mul24, kInt},
+    {"madc", decode_carry, kInt},
+    {"match", decode_match, kInt},
+    {"max", decode_min_max, kInt},
+    {"membar", decode_fence, InstClass::kFence},
+    {"min", decode_min_max, kInt},
+    {"mov", decode_mov, kInt},
+    {"mul", decode_mul, kInt},
+    {"mul24", decode_mul24, kInt},
+    {"nanosleep", decode_nothing, kCtl},
+    {"neg", decode_neg_abs, kInt},
+    {"not", decode_logic, kInt},
+    {"or", decode_logic, kInt},
+    {"pmevent", decode_nothing, kCtl},
+    {"popc", decode_bits, kInt},
+    {"prefetch", decode_prefetch, kInt},
+    {"prefetchu", decode_prefetch, kInt},
+    {"prmt", decode_prmt, kInt},
+    {"rcp", decode_rcp_sqrt, kSpec},
+    {"red", decode_atom, kMem},
+    {"redux", decode_redux, kInt},
+    {"rem", decode_rem, kInt},
+    {"ret", decode_ret, kCtl},
+    {"rsqrt", decode_approx, kSpec},
+    {"sad", decode_sad, kInt},
+    {"selp", decode_selp, kInt},
+    {"set", decode_set, kInt},
+    {"setp", decode_setp, kInt},
+    {"shf", decode_funnel_shift, kInt},
+    {"shfl", decode_shfl, kInt},
+    {"shl", decode_shift, kInt},
+    {"shr", decode_shift, kInt},
+    {"sin", decode_approx, kSpec},
+    {"slct", decode_slct, kInt},
+    {"sqrt", decode_rcp_sqrt, kSpec},
+    {"st", decode_st, kMem},
+    {"sub", decode_add_sub, kInt},
+    {"subc", decode_carry, kInt},
+    {"tanh", decode_approx, kSpec},
+    {"testp", decode_testp, kInt},
+    {"trap", decode_trap, kCtl},
+    {"vote", decode_vote, kInt},
+    {"xor", decode_logic, kInt},
+});
+static_assert(std::is_sorted(kOpcodes.begin(), kOpcodes.end(),
+                             [](const OpcodeEntry& a, const OpcodeEntry& b) { return a.opcode < b.opcode; }));
+
+/// Families this machine refuses by name, with what to do instead.
+struct Refusal {
+  std::string_view opcode_prefix;
+  std::string_view remedy;
+};
+constexpr std::array kRefusals = std::to_array<Refusal>({
+    {"tex", "textures are not supported; read plain global memory instead"},
+    {"tld4", "textures are not supported; read plain global memory instead"},
+    {"txq", "textures are not supported; read plain global memory instead"},
+    {"su", "surfaces are not supported; use plain global memory instead"},
+    {"wmma", "tensor instructions are not supported; use fma instead"},
+    {"mma", "tensor instructions are not supported; use fma instead"},
+    {"wgmma", "tensor instructions are not supported; use fma instead"},
+    {"tcgen05", "tensor instructions are not supported; use fma instead"},
+    {"ldmatrix", "tensor instructions are not supported; load with ld.shared instead"},
+    {"stmatrix", "tensor instructions are not supported; store with st.shared instead"},
+    {"movmatrix", "tensor instructions are not supported; use shfl instead"},
+    {"cp", "asynchronous copies are not supported; use ld.global and st.shared instead"},
+    {"mbarrier", "memory barrier objects are not supported; use bar.sync instead"},
+    {"v", "video instructions are not supported; use plain integer instructions instead"},
+});
+
+[[noreturn]] void refuse_opcode(const Decoding& decoding) {
+  for (const Refusal& refusal : kRefusals) {
+    if (decoding.statement.opcode.starts_with(refusal.opcode_prefix)) decoding.refuse("{}", refusal.remedy);
+  }
+  decoding.refuse("the instruction is not known; compile for sm_70 to sm_90, without inline PTX of newer kinds");
+}
+
+void decode_statement(Decoding& d) {
+  const auto entry = std::lower_bound(kOpcodes.begin(), kOpcodes.end(), d.statement.opcode,
+                                      [](const OpcodeEntry& e, std::string_view o) { return e.opcode < o; });
+  if (entry == kOpcodes.end() || entry->opcode != d.statement.opcode) refuse_opcode(d);
+  d.facts.cls = entry->cls;
+  entry->decode(d);
+}
+
+/// Every function that a kernel's statements name, the kernel first.
+std::vector<const Function*> reachable(const Module& module, const Function& kernel) {
+  std::vector<const Function*> found{&kernel};
+  std::set<const Function*> known{&kernel};
+  for (u64 at = 0; at < found.size(); ++at) {
+    for (const Statement& statement : found[at]->body) {
+      if (statement.opcode != "call") continue;
+      for (const Operand& operand : statement.operands) {
+        if (operand.kind != OperandKind::kSymbol) continue;
+        const auto callee = module.function_index.find(operand.name);
+        if (callee == module.function_index.end()) continue;
+        const Function* function = &module.functions[callee->second];
+        if (is_assertion(*function)) continue;
+        if (known.insert(function).second) found.push_back(function);
+      }
+    }
+  }
+  return found;
+}
+
+void place_shared(Layout& layout, std::pair<const Function*, std::string_view> key, const Variable& variable) {
+  if (layout.shared.contains(key)) return;
+  u32& end = layout.static_shared_bytes;
+  end = (end + variable.align - 1) / variable.align * variable.align;
+  layout.shared[key] = end;
+  end += static_cast<u32>(variable.bytes);
+}
+
+/// Shared variables that the kernel or its functions name, in the order in which they are declared.
+void lay_out_shared(const Module& module, const std::vector<const Function*>& functions, Layout& layout) {
+  std::set<std::string_view> named;
+  u32 dynamic_align = 16;  // at least what any vector access needs
+  const auto note = [&](const Operand& operand) {
+    if (operand.kind == OperandKind::kSymbol) named.insert(operand.name);
+  };
+  for (const Function* function : functions) {
+    for (const Statement& statement : function->body) {
+      for (const Operand& operand : statement.operands) {
+        note(operand);
+        for (const Operand& part : operand.parts) note(part);
+      }
+    }
+  }
+  for (const Variable& variable : module.variables) {
+    if (variable.space != Space::kShared || !named.contains(variable.name)) continue;
+    if (variable.bytes > GuestMemory::kWindowBytes)
+      input_error("{}:{}: shared variable {} of {} bytes is larger than any shared memory; make it smaller",
+                  module.file, variable.line, variable.name, variable.bytes);
+    if (variable.dynamic)
+      dynamic_align = std::max(dynamic_align, variable.align);
+    else
+      place_shared(layout, {nullptr, variable.name}, variable);
+  }
+  for (const Function* function : functions) {
+    for (const Variable& variable : function->variables)
+      if (variable.space == Space::kShared) place_shared(layout, {function, variable.name}, variable);
+  }
+  if (layout.static_shared_bytes > GuestMemory::kWindowBytes)
+    input_error("{}: kernel {} declares {} bytes of shared memory; make its arrays smaller", module.file,
+                functions[0]->name, layout.static_shared_bytes);
+  layout.static_shared_bytes = (layout.static_shared_bytes + dynamic_align - 1) / dynamic_align * dynamic_align;
+  for (const Variable& variable : module.variables)
+    if (variable.dynamic) layout.shared[{nullptr, variable.name}] = layout.static_shared_bytes;
+}
+
+/// Decodes one function and knows, once all are decoded, where its registers lie.
+struct DecodedFunction {
+  FunctionDecoder decoder;
+  Liveness liveness;
+  Placement placement;
+};
+
+void decode_body(DecodedFunction& decoded) {
+  FunctionDecoder& decoder = decoded.decoder;
+  Code& code = decoder.kernel.code;
+  decoder.first = static_cast<u32>(code.insts.size());
+  for (const Statement& statement : decoder.function.body) {
+    Decoding decoding(decoder, statement);
+    decode_statement(decoding);
+    if (decoding.has_modifiers()) decoding.refuse_leftover();
+    decoding.uses.elementwise = decoding.elementwise;
+    code.insts.push_back(decoding.inst);
+    code.decoded.push_back(decoding.facts);
+    code.statements.push_back(&statement);
+    decoder.uses.push_back(std::move(decoding.uses));
+  }
+  const u32 end = static_cast<u32>(code.insts.size());
+  // Where returning lanes meet. It runs only if lanes fall off the end.
+  Inst meeting;
+  meeting.flow = Flow::kReturn;
+  meeting.run = end_of_function(decoder.function.entry);
+  code.insts.push_back(meeting);
+  DecodedInst facts;
+  facts.cls = InstClass::kControl;
+  facts.line = decoder.function.end_line;
+  code.decoded.push_back(facts);
+  code.statements.push_back(nullptr);
+  if (end > decoder.first) {
+    const ControlFlow flow = analyse_control_flow(code, decoder.first, end);
+    set_reconvergence(code, flow, end);
+    decoded.liveness = analyse_liveness(decoder, flow);
+  } else {
+    decoded.liveness.ranges.resize(decoder.function.registers.size());
+  }
+  decoded.placement = place_registers(decoder.function, decoded.liveness);
+}
+
+void set_place(Code& code, const Patch& patch, u32 place) {
+  Inst& inst = code.insts[patch.inst];
+  switch (patch.field) {
+    case kFieldD:
+      inst.d = place;
+      return;
+    case kFieldA:
+      inst.a = place;
+      return;
+    case kFieldB:
+      inst.b = place;
+      return;
+    case kFieldC:
+      inst.c = place;
+      return;
+    case kFieldE:
+      inst.e = place;
+      return;
+    case kFieldGuard:
+      inst.guard = static_cast<u16>(place);
+      return;
+    default:
+      code.lists[patch.field - kFieldList] = place;
+  }
+}
+
+/// Replaces register numbers by places, and tells the scoreboard's names.
+void apply_placement(const DecodedFunction& decoded, u32 stride, u32 predicate_names) {
+  Code& code = decoded.decoder.kernel.code;
+  const auto& registers = decoded.decoder.function.registers;
+  for (const Patch& patch : decoded.decoder.patches) {
+    const u32 place = decoded.placement.place[patch.reg];
+    set_place(code, patch, registers[patch.reg].type == Type::kPred ? place : place * stride * 4);
+  }
+  for (u32 i = 0; i < decoded.decoder.uses.size(); ++i) {
+    DecodedInst& facts = code.decoded[decoded.decoder.first + i];
+    const auto name = [&](const std::vector<u32>& list, u8& count, u8 first) {
+      for (const u32 reg : list) {
+        const u32 place = decoded.placement.place[reg];
+        const u32 slots = slots_of(registers[reg].type);
+        const u32 names = std::max(slots, 1u);
+        for (u32 s = 0; s < names; ++s) {
+          const u16 value = static_cast<u16>((slots == 0 ? predicate_names : 0) + place + s);
+          const auto begin = facts.registers.begin() + first, end = begin + count;
+          if (std::find(begin, end, value) != end) continue;
+          SIM_CHECK(end != facts.registers.end(), "line {} names too many registers", facts.line);
+          *end = value;
+          ++count;
+        }
+      }
+    };
+    name(decoded.decoder.uses[i].reads, facts.sources, 0);
+    name(decoded.decoder.uses[i].writes, facts.destinations, facts.sources);
+  }
+}
+
+/// What the deepest chain of calls needs, recursion not counted.
+class CallChains {
+ public:
+  CallChains(Code& code, const std::vector<DecodedFunction>& functions) : code_(code), functions_(functions) {}
+
+  void run() {
+    const u32 count = static_cast<u32>(functions_.size());
+    needs_.resize(count);
+    // Callees first: repeat until nothing changes; a cycle is cut after as many rounds as there are functions.
+    for (u32 round = 0; round < count; ++round)
+      for (u32 f = count; f-- > 0;) update(f);
+    const Need& kernel = needs_[0];
+    code_.slots_total = kernel.slots;
+    code_.predicates_total = kernel.predicates;
+    code_.params_total = kernel.params;
+    code_.local_bytes = kernel.local + (recursive() ? kRecursionStackBytes : 0);
+    code_.registers_per_thread = std::max(8u, (kernel.live + 7) / 8 * 8);
+  }
+
+ private:
+  /// cudaLimitStackSize's default: what recursive functions may use beyond the chain that is known.
+  static constexpr u32 kRecursionStackBytes = 1024;
+  struct Need {
+    u32 slots = 0, predicates = 0, params = 0, local = 0, live = 0;
+  };
+
+  void update(u32 f) {
+    const FunctionImage& image = code_.functions[f];
+    Need deepest, need;
+    u32 live = functions_[f].liveness.max_live;
+    for (u32 i = image.first; i < image.end; ++i) {
+      const Inst& inst = code_.insts[i];
+      if (inst.flow != Flow::kCall || reaches(inst.target, f)) continue;
+      const Need& callee = needs_[inst.target];
+      deepest.slots = std::max(deepest.slots, callee.slots);
+      deepest.predicates = std::max(deepest.predicates, callee.predicates);
+      deepest.params = std::max(deepest.params, callee.params);
+      deepest.local = std::max(deepest.local, callee.local);
+      live = std::max(live, functions_[f].liveness.live_after[i - image.first] + callee.live);
+    }
+    need.slots = image.slots + deepest.slots;
+    need.predicates = image.predicates + deepest.predicates;
+    need.params = image.param_bytes + deepest.params;
+    need.local = image.local_bytes + deepest.local;
+    need.live = live;
+    needs_[f] = need;
+  }
+
+  bool reaches(u32 from, u32 to) const {
+    std::vector<bool> seen(functions_.size(), false);
+    std::vector<u32> work{from};
+    while (!work.empty()) {
+      const u32 f = work.back();
+      work.pop_back();
+      if (f == to) return true;
+      if (seen[f]) continue;
+      seen[f] = true;
+      for (const u32 callee : code_.functions[f].callees) work.push_back(callee);
+    }
+    return false;
+  }
+  bool recursive() const {
+    for (u32 f = 0; f < functions_.size(); ++f)
+      for (const u32 callee : code_.functions[f].callees)
+        if (reaches(callee, f)) return true;
+    return false;
+  }
+
+  Code& code_;
+  const std::vector<DecodedFunction>& functions_;
+  std::vector<Need> needs_;
+};
+
+FunctionImage image_of(const DecodedFunction& decoded, const Code& code) {
+  FunctionImage image;
+  image.source = &decoded.decoder.function;
+  image.first = decoded.decoder.first;
+  image.end = image.first + static_cast<u32>(decoded.decoder.uses.size());
+  image.slots = decoded.placement.slots;
+  image.predicates = decoded.placement.predicates;
+  image.max_live = decoded.liveness.max_live;
+  image.local_bytes = static_cast<u32>((image.source->local_bytes + 15) / 16 * 16);
+  image.param_bytes = static_cast<u32>((image.source->param_bytes + 15) / 16 * 16);
+  for (u32 i = image.first; i < image.end; ++i)
+    if (code.insts[i].flow == Flow::kCall) image.callees.push_back(code.insts[i].target);
+  return image;
+}
+
+}  // namespace
+
+void Decoding::refuse_leftover() const {
+  refuse("modifier .{} is not supported here", modifiers_.front());
+}
+
+Code decode_kernel(const Module& module, const Function& kernel, const std::map<std::string_view, VirtAddr>& variables,
+                   u32 stride) {
+  Code code;
+  code.kernel = kernel.name;
+  const std::vector<const Function*> functions = reachable(module, kernel);
+  KernelDecoder decoder{module, code, {variables, {}, 0}, stride, {}, {}};
+  lay_out_shared(module, functions, decoder.layout);
+  for (u32 f = 0; f < functions.size(); ++f) decoder.function_index[functions[f]] = f;
+
+  std::vector<DecodedFunction> decoded;
+  for (const Function* function : functions) {
+    if (!function->defined)
+      input_error("{}:{}: function {} is called but not defined; link the module that defines it", module.file,
+                  function->line, function->name);
+    decoded.push_back({{decoder, *function, 0, {}, {}}, {}, {}});
+    decode_body(decoded.back());
+  }
+  u32 slots = 0, predicates = 0;
+  for (const DecodedFunction& function : decoded) {
+    code.functions.push_back(image_of(function, code));
+    slots = std::max(slots, function.placement.slots);
+    predicates = std::max(predicates, function.placement.predicates);
+  }
+  constexpr u32 kMostNames = 60'000;  // scoreboard names are 16 bits wide
+  if (slots + predicates > kMostNames)
+    input_error("{}:{}: kernel {} keeps {} registers at once; split it", module.file, kernel.line, kernel.name, slots);
+  code.scoreboard_names = slots + predicates;
+  for (const DecodedFunction& function : decoded) apply_placement(function, stride, slots);
+  CallChains(code, decoded).run();
+  code.static_shared_bytes = decoder.layout.static_shared_bytes;
+  return code;
+}
+
+}  // namespace terrace::ptx

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "frontend/ptx/execute/machine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/check.h"
+#include "frontend/ptx/decode/decode.h"
+#include "frontend/ptx/execute/simt_stack.h"
+
+namespace terrace::ptx {
+
+Machine::Machine(Module module, GuestMemory& memory, MachineConfig config)
+    : module_(std::move(module)), memory_(memory), config_(config), stride_(config.warp_width <= 32 ? 32 : 64) {
+  if (config.warp_width < 1 || config.warp_width > 64)
+    input_error("warp_width = {} is not possible; choose 1 to 64", config.warp_width);
+  place_variables();
+  for (const Function& function : module_.functions) {
+    if (!function.entry || !function.defined) continue;
+    kernels_.emplace(std::string(function.name), decode_kernel(module_, function, variables_, stride_));
+  }
+}
+
+Machine::~Machine() = default;
+
+/// Module variables share one allocation per space, as a driver packs them; a touch beyond the last one is a fault.
+void Machine::place_variables() {
+  for (const Space space : {Space::kGlobal, Space::kConst}) {
+    u64 bytes = 0;
+    std::vector<std::pair<const Variable*, u64>> placed;
+    for (const Variable& variable : module_.variables) {
+      if (variable.space != space || variable.bytes == 0) continue;
+      if (variable.declared && variable.initial.empty()) continue;
+      const u64 align = std::max<u64>(variable.align, 16);
+      bytes = (bytes + align - 1) / align * align;
+      placed.emplace_back(&variable, bytes);
+      bytes += variable.bytes;
+    }
+    if (placed.empty()) continue;
+    const VirtAddr base = memory_.allocate(
+        fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", module_.file), bytes);
+    if (space == Space::kConst) launch_.constants = base;
+    for (const auto& [variable, offset] : placed) {
+      variables_[variable->name] = {base.raw + offset};
+      memory_.define_symbol(variable->name, {base.raw + offset}, variable->bytes);
+    }
+  }
+  write_variables();
+}
+
+void Machine::write_variables() {
+  for (const Variable& variable : module_.variables) {
+    const auto placed = variables_.find(variable.name);
+    if (placed == variables_.end()) continue;
+    std::span<u8> bytes = memory_.write(placed->second, variable.bytes);
+    std::fill(bytes.begin(), bytes.end(), u8{0});
+    std::copy(variable.initial.begin(), variable.initial.end(), bytes.begin());
+    for (const Relocation& relocation : variable.relocations) {
+      const auto target = variables_.find(relocation.symbol);
+      if (target == variables_.end())
+        input_error("{}:{}: the initialiser of {} names {}, which is not a .global or .const variable of this module",
+                    module_.file, relocation.line, variable.name, relocation.symbol);
+      const u64 address = target->second.raw + static_cast<u64>(relocation.addend);
+      std::memcpy(bytes.data() + relocation.offset, &address, relocation.bytes);
+    }
+  }
+}
+
+void Machine::reset_variables() {
+  write_variables();
+}
+
+const Code* Machine::find(std::string_view kernel) const {
+  const auto found = kernels_.find(kernel);
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+
+void Machine::check_launch(const Launch& launch, const Function& kernel, const Code& code) const {
+  const u64 threads = launch.block.count();
+  const u32 width = config_.warp_width;
+  if (threads == 0 || launch.grid.count() == 0)
+    input_error("kernel {} is launched with an empty grid or block; give at least one thread", kernel.name);
+  if (!fits(launch.block, kMostThreads))
+    input_error("kernel {} is launched with a block of {} x {} x {} threads; at most {} x {} x {} are possible",
+                kernel.name, launch.block.x, launch.block.y, launch.block.z, kMostThreads.x, kMostThreads.y,
+                kMostThreads.z);
+  if (!fits(launch.grid, kMostBlocks))
+    input_error("kernel {} is launched with a grid of {} x {} x {} blocks; at most {} x {} x {} are possible",
+                kernel.name, launch.grid.x, launch.grid.y, launch.grid.z, kMostBlocks.x, kMostBlocks.y, kMostBlocks.z);
+  if (threads > kMostThreadsOfBlock || (threads + width - 1) / width > kWarpsPerBlock)
+    input_error("kernel {} is launched with {} threads per block; at most {} threads and {} warps of {} fit",
+                kernel.name, threads, kMostThreadsOfBlock, kWarpsPerBlock, width);
+  if (kernel.max_threads != 0 && threads > kernel.max_threads)
+    input_error("kernel {} is launched with {} threads per block but is compiled for at most {} (.maxntid)",
+                kernel.name, threads, kernel.max_threads);
+  if (kernel.required_threads != 0 && threads != kernel.required_threads)
+    input_error("kernel {} is launched with {} threads per block but is compiled for exactly {} (.reqntid)",
+                kernel.name, threads, kernel.required_threads);
+  if (launch.arguments.size() != kernel.params.size())
+    input_error("kernel {} takes {} arguments, {} are given", kernel.name, kernel.params.size(),
+                launch.arguments.size());
+  if (u64{code.static_shared_bytes} + launch.dynamic_shared_bytes > GuestMemory::kWindowBytes)
+    input_error("kernel {} asks for {} bytes of shared memory; at most {} are possible", kernel.name,
+                u64{code.static_shared_bytes} + launch.dynamic_shared_bytes, GuestMemory::kWindowBytes);
+}
+
+namespace {
+
+/// The same bytes mean something else to a kernel that takes them for another kind of number. Parameters of type .bN say
+/// nothing about theirs.
+void check_kind(KernelArgument::Kind kind, const std::string& which, const Function& kernel, const Variable& param) {
+  const bool whole = is_signed(param.type) || facts(param.type).family == 'u';
+  if (kind == KernelArgument::Kind::kFloat && whole)
+    input_error("{} of kernel {} is a floating-point number, its parameter {} is of type .{}; give a whole number",
+                which, kernel.name, param.name, type_name(param.type));
+  if (kind == KernelArgument::Kind::kWhole && is_float(param.type))
+    input_error("{} of kernel {} is a whole number, its parameter {} is of type .{}; give it a decimal point or a type",
+                which, kernel.name, param.name, type_name(param.type));
+}
+
+}  // namespace
+
+void Machine::pack_arguments(const Launch& launch, const Function& kernel) {
+  launch_.params.assign(kernel.param_bytes, 0);
+  for (u32 i = 0; i < kernel.params.size(); ++i) {
+    const Variable& param = kernel.variables[kernel.params[i]];
+    const auto& bytes = launch.arguments[i].bytes;
+    const std::string which =
+        launch.arguments[i].origin.empty() ? fmt::format("argument {}", i) : launch.arguments[i].origin;
+    if (bytes.size() != param.bytes)
+      input_error("{} of kernel {} has {} bytes, its parameter {} has {}; check its type", which, kernel.name,
+                  bytes.size(), param.name, param.bytes);
+    check_kind(launch.arguments[i].kind, which, kernel, param);
+    std::copy(bytes.begin(), bytes.end(), launch_.params.begin() + static_cast<std::ptrdiff_t>(param.offset));
+  }
+}
+
+LaunchShape Machine::begin_launch(const Launch& launch) {
+  const auto found = kernels_.find(launch.kernel);
+  if (found == kernels_.end())
+    input_error("{} has no kernel \"{}\"; it has {}", module_.file, launch.kernel, kernel_names());
+  const Code& code = found->second;
+  const Function& kernel = *code.functions[0].source;
+  check_launch(launch, kernel, code);
+  launch_.code = &code;
+  launch_.grid = launch.grid;
+  launch_.block = launch.block;
+  launch_.number = ++launches_;
+  launch_.width = config_.warp_width;
+  launch_.threads_per_block = static_cast<u32>(launch.block.count());
+  launch_.warps_per_block = (launch_.threads_per_block + launch_.width - 1) / launch_.width;
+  launch_.threads = launch.blocks() * launch_.threads_per_block;
+  launch_.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+  launch_.shared_bytes = code.static_shared_bytes + launch.dynamic_shared_bytes;
+  pack_arguments(launch, kernel);
+  prepare_local_memory();
+  LaunchShape shape;
+  shape.kernel = launch.kernel;
+  shape.blocks = launch.blocks();
+  shape.threads_per_block = launch_.threads_per_block;
+  shape.warps_per_block = launch_.warps_per_block;
+  shape.registers_per_thread = code.registers_per_thread;
+  shape.shared_bytes_per_block = launch_.shared_bytes;
+  shape.scoreboard_names = code.scoreboard_names;
+  return shape;
+}
+
+std::string Machine::kernel_names() const {
+  std::string names;
+  for (const auto& [name, code] : kernels_) names.append(names.empty() ? "" : ", ").append(name);
+  return names.empty() ? "none" : names;
+}
+
+/// Local memory of all threads of a launch; a later launch that needs no more takes the same place.
+void Machine::prepare_local_memory() {
+  const u64 bytes = launch_.threads * launch_.code->local_bytes;
+  if (bytes > local_capacity_) {
+    local_memory_ = memory_.allocate(fmt::format("local memory of {}", launch_.code->kernel), bytes);
+    local_capacity_ = bytes;
+  }
+  launch_.local_base = local_memory_;
+}
+
+u32 Machine::claim_block() {
+  if (!free_blocks_.empty()) {
+    const u32 number = free_blocks_.back();
+    free_blocks_.pop_back();
+    return number;
+  }
+  blocks_.emplace_back();
+  warps_.resize(blocks_.size() * kWarpsPerBlock, nullptr);
+  return static_cast<u32>(blocks_.size() - 1);
+}
+
+BlockRef Machine::begin_block(u64 number, SmId sm) {
+  SIM_CHECK(launch_.code != nullptr && number < launch_.threads / launch_.threads_per_block,
+            "block {} is not part of the launch", number);
+  const u32 place = claim_block();
+  Block& block = blocks_[place];
+  block.number = number;
+  block.sm = sm;
+  block.live = true;
+  block.shared.assign(launch_.shared_bytes, 0);
+  block.running = launch_.warps_per_block;
+  block.barriers.fill({});
+  block.warps.resize(launch_.warps_per_block);
+  for (u32 w = 0; w < launch_.warps_per_block; ++w) prepare_warp(block, block.warps[w], w);
+  for (u32 w = 0; w < launch_.warps_per_block; ++w) warps_[place * kWarpsPerBlock + w] = &block.warps[w];
+  return BlockRef{place};
+}
+
+void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
+  const Code& code = *launch_.code;
+  const u32 first_thread = number * launch_.width;
+  const u32 lanes = std::min(launch_.width, launch_.threads_per_block - first_thread);
+  warp.block = &block;
+  warp.index = number;
+  warp.pc = code.functions[0].first;
+  warp.reconverge = kNowhere;
+  warp.alive = lanes == 64 ? ~u64{0} : (u64{1} << lanes) - 1;
+  warp.active = warp.full = warp.alive;
+  warp.carry = 0;
+  warp.status = WarpStatus::kRunning;
+  warp.pending_atomics = 0;
+  warp.stack.clear();
+  warp.frames.assign(1, Frame{});
+  warp.frame().full = warp.alive;
+  warp.registers.assign(u64{code.slots_total} * stride_, 0);
+  warp.params.assign(u64{code.params_total} / 4 * stride_, 0);
+  warp.predicates.assign(code.predicates_total, 0);
+}
+
+WarpRef Machine::warp(BlockRef block, u32 number) const {
+  return WarpRef{index(block) * kWarpsPerBlock + number};
+}
+
+WarpStatus Machine::status(WarpRef warp) const {
+  return at(warp).status;
+}
+
+void Machine::end_block(BlockRef block) {
+  Block& ended = blocks_[index(block)];
+  SIM_CHECK(ended.live, "a block ends twice");
+  ended.live = false;
+  free_blocks_.push_back(index(block));
+}
+
+const DecodedInst& Machine::peek(WarpRef warp) const {
+  return launch_.code->decoded[at(warp).pc];
+}
+
+void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) {
+  Warp& warp = at(ref);
+  SIM_DCHECK(warp.status == WarpStatus::kRunning, "a warp that does not run is issued");
+  const Code& code = *launch_.code;
+  const Inst& inst = code.insts[warp.pc];
+  const Frame& frame = warp.frame();
+  u64* predicates = warp.predicates.data() + frame.predicate_base;
+  u64 active = warp.active;
+  if (inst.guard != kNoGuard) {
+    const u64 guard = predicates[inst.guard];
+    active &= inst.guard_negated ? ~guard : guard;
+  }
+  effect.active = active;
+  effect.status = WarpStatus::kRunning;
+  effect.action = MemoryAction::kNone;
+  effect.space = MemorySpace::kNone;
+  effect.shared_lanes = 0;
+  effect.atomic = kNoAtomic;
+  effect.released_warps = 0;
+  Execution x{*this,
+              launch_,
+              memory_,
+              *warp.block,
+              warp,
+              stores,
+              effect,
+              now,
+              warp.pc,
+              active,
+              active == warp.full,
+              stride_,
+              reinterpret_cast<u8*>(warp.registers.data()) + u64{frame.slot_base} * stride_ * 4,
+              reinterpret_cast<const u8*>(code.pool.data()),
+              predicates};
+  if (inst.flow == Flow::kNext) {
+    ++warp.pc;
+    if (active != 0) inst.run(x, inst);
+    if (warp.pc == warp.reconverge) settle(warp, code, stride_);
+  } else {
+    inst.run(x, inst);
+  }
+  if (warp.active == 0 && warp.status == WarpStatus::kRunning) finish_warp(warp, effect);
+  effect.status = warp.status;
+}
+
+void Machine::finish_warp(Warp& warp, Effect& effect) {
+  warp.status = WarpStatus::kDone;
+  --warp.block->running;
+  complete_barriers(*warp.block, &effect);
+}
+
+void Machine::raise_fault(Execution& x, u32 lane, const std::string& what) {
+  if (x.warp.status == WarpStatus::kFaulted) return;
+  x.warp.status = WarpStatus::kFaulted;
+  fault_.sentence = fmt::format("kernel {}, {}: lane {} of warp {} of block {} {}", launch_.code->kernel,
+                                position(x.pc), lane, x.warp.index, x.block.number, what);
+}
+
+std::string Machine::position(u32 pc) const {
+  const Statement* statement = launch_.code->statements[pc];
+  if (statement == nullptr) return fmt::format("{}:{}", module_.file, launch_.code->decoded[pc].line);
+  std::string text;
+  for (const char c : statement->text) {
+    const bool blank = c == '\t' || c == '\n' || c == '\r' || c == ' ';
+    if (!blank)
+      text.push_back(c);
+    else if (!text.empty() && text.back() != ' ')
+      text.push_back(' ');
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return fmt::format("{}:{}, \"{}\"", module_.file, statement->line, text);
+}
+
+std::string Machine::whereabouts(WarpRef ref) const {
+  const Warp& warp = at(ref);
+  const std::string who = fmt::format("warp {} of block {}", warp.index, warp.block->number);
+  switch (warp.status) {
+    case WarpStatus::kRunning:
+      return fmt::format("{} runs at {}", who, position(warp.pc));
+    case WarpStatus::kAtBarrier: {
+      const Barrier& barrier = warp.block->barriers[warp.barrier];
+      const u32 expected = barrier.expected != 0 ? barrier.expected : warp.block->running;
+      return fmt::format("{} waits at {} for barrier {}, where {} of {} warps have arrived", who,
+                         position(warp.barrier_pc), warp.barrier, barrier.arrived, expected);
+    }
+    case WarpStatus::kDone:
+      return fmt::format("{} is done", who);
+    case WarpStatus::kFaulted:
+      return fmt::format("{} faulted: {}", who, fault_.sentence);
+  }
+  return who;
+}
+
+void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
+  Warp& warp = x.warp;
+  const Code& code = *launch_.code;
+  const Frame& caller = warp.frame();
+  const FunctionImage& from = code.functions[caller.function];
+  const FunctionImage& to = code.functions[function];
+  Frame callee;
+  callee.function = function;
+  callee.call = call;
+  callee.slot_base = caller.slot_base + from.slots;
+  callee.predicate_base = caller.predicate_base + from.predicates;
+  callee.param_base = caller.param_base + from.param_bytes;
+  callee.local_base = caller.local_base + from.local_bytes;
+  callee.full = lanes;
+  if (warp.frames.size() >= kMaxCallDepth || callee.local_base + to.local_bytes > code.local_bytes) {
+    const u32 lane = static_cast<u32>(std::countr_zero(lanes));
+    return raise_fault(
+        x, lane,
+        fmt::format("calls {} at depth {}, deeper than the stack of {} bytes of local memory and {} calls "
+                    "allows; bound the recursion",
+                    to.source->name, warp.frames.size(), code.local_bytes, kMaxCallDepth));
+  }
+  // Recursion goes deeper than the chain of calls that storage was sized for.
+  const u64 slots = u64{callee.slot_base + to.slots} * stride_;
+  if (warp.registers.size() < slots) warp.registers.resize(slots, 0);
+  const u64 params = u64{callee.param_base + to.param_bytes} / 4 * stride_;
+  if (warp.params.size() < params) warp.params.resize(params, 0);
+  if (warp.predicates.size() < callee.predicate_base + to.predicates)
+    warp.predicates.resize(callee.predicate_base + to.predicates, 0);
+  copy_params(warp, stride_, lanes, code.calls[call].arguments, caller.param_base, callee.param_base);
+  suspend(warp, warp.pc + 1, warp.reconverge, warp.active);
+  callee.depth = static_cast<u32>(warp.stack.size());
+  warp.frames.push_back(callee);
+  warp.pc = to.first;
+  warp.reconverge = kNowhere;
+  warp.active = lanes;
+  warp.full = lanes;
+}
+
+}  // namespace terrace::ptx

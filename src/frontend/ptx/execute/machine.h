@@ -1,0 +1,118 @@
+// The PTX machine: the InstStream that executes compiled CUDA kernels. One machine belongs to one tenant: its module,
+// its memory, its launches one after the other.
+//
+// Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
+// lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
+// refused. Integer division by zero gives all ones, quotient and remainder (docs/ptx.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/inst_stream.h"
+#include "frontend/ptx/execute/execution.h"
+#include "frontend/ptx/read/module.h"
+
+namespace terrace::ptx {
+
+struct MachineConfig {
+  u32 warp_width = 32;
+};
+
+enum class AtomicOp : u8 { kAdd, kMin, kMax, kAnd, kOr, kXor, kExch, kCas, kInc, kDec };
+
+/// Applies an atomic to the word at `word`; gives what it held.
+using AtomicFunction = u64 (*)(u8* word, u64 operand, u64 compare);
+
+/// An atomic of one warp that waits to be performed.
+struct PendingAtomic {
+  AtomicFunction function = nullptr;
+  Warp* warp = nullptr;
+  u64 lanes = 0;         // not yet performed
+  u32 result_place = 0;  // byte offset in Warp::registers, or kNoOperand
+  bool wide = false;
+  std::array<u64, 64> address, operand, compare;
+};
+
+class Machine final : public InstStream {
+ public:
+  /// Places the module's variables in the memory and decodes every kernel: what cannot be executed is refused here.
+  Machine(Module module, GuestMemory& memory, MachineConfig config = {});
+  ~Machine() override;
+
+  LaunchShape begin_launch(const Launch& launch) override;
+  BlockRef begin_block(u64 block, SmId sm) override;
+  WarpRef warp(BlockRef block, u32 index) const override;
+  WarpStatus status(WarpRef warp) const override;
+  void end_block(BlockRef block) override;
+  const DecodedInst& peek(WarpRef warp) const override;
+  void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override;
+  void perform_atomic(AtomicRef atomic, u64 lanes) override;
+  BlockImage save(BlockRef block) const override;
+  BlockRef restore(const BlockImage& image, SmId sm) override;
+  std::string whereabouts(WarpRef warp) const override;
+  const Fault& fault() const override { return fault_; }
+
+  /// Puts the initial values back into the module's variables, before a program runs again.
+  void reset_variables();
+  const Code* find(std::string_view kernel) const;
+  const LaunchState& launch() const { return launch_; }
+  u32 warp_width() const { return config_.warp_width; }
+
+  // For handlers.
+  void raise_fault(Execution& x, u32 lane, const std::string& what);
+  void enter_call(Execution& x, u32 function, u32 call, u64 lanes);
+  /// A warp arrives at a barrier; `threads` of 0 means all that run. Waiting warps are let go when it is complete.
+  struct Arrival {
+    u32 id, threads;
+    bool wait;
+    u8 reduction;  // kNoReduction, or what bar.red computes
+    u32 result;    // place of its result: a row, or a predicate
+    u64 votes;     // lanes whose predicate holds
+  };
+  static constexpr u8 kNoReduction = 0, kReducePopc = 1, kReduceAnd = 2, kReduceOr = 3;
+  void arrive(Execution& x, const Arrival& arrival);
+  PendingAtomic& new_atomic(Execution& x);
+
+ private:
+  static constexpr u32 kMaxCallDepth = 128;  // frames of one warp; the stack of local memory is usually spent earlier
+
+  void place_variables();
+  void write_variables();
+  void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
+  void pack_arguments(const Launch& launch, const Function& kernel);
+  void prepare_local_memory();
+  void prepare_warp(Block& block, Warp& warp, u32 index);
+  u32 claim_block();
+  void finish_warp(Warp& warp, Effect& effect);
+  void complete_barriers(Block& block, Effect* effect);
+  void release(Block& block, u32 id, Effect* effect);
+  Warp& at(WarpRef warp) const { return *warps_[index(warp)]; }
+  std::string position(u32 pc) const;
+  std::string kernel_names() const;
+
+  Module module_;
+  GuestMemory& memory_;
+  MachineConfig config_;
+  u32 stride_;
+  std::map<std::string_view, VirtAddr> variables_;
+  std::map<std::string, Code, std::less<>> kernels_;
+  LaunchState launch_;
+  u64 launches_ = 0;
+  VirtAddr local_memory_;
+  u64 local_capacity_ = 0;
+  std::deque<Block> blocks_;  // never moves: warps point at their block
+  std::vector<u32> free_blocks_;
+  std::vector<Warp*> warps_;  // by WarpRef: block number times kWarpsPerBlock plus index
+  std::deque<PendingAtomic> atomics_;
+  std::vector<u32> free_atomics_;
+  Fault fault_;
+};
+
+inline constexpr u32 kWarpsPerBlock = 64;  // Effect::released_warps has a bit for each
+
+}  // namespace terrace::ptx

@@ -1,0 +1,140 @@
+// A PTX module as read: variables, functions, statements with their names resolved, nothing decided yet about how to
+// execute them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/types.h"
+#include "frontend/ptx/read/types.h"
+
+namespace terrace::ptx {
+
+inline constexpr u32 kNoIndex = ~u32{0};
+
+/// An initialiser's word that holds the address of another variable.
+struct Relocation {
+  u64 offset = 0;  // in the variable's bytes
+  u32 bytes = 8;
+  std::string_view symbol;
+  i64 addend = 0;
+  bool generic = false;
+  u32 line = 0;
+};
+
+struct Variable {
+  std::string_view name;
+  Space space = Space::kGlobal;
+  Type type = Type::kNone;
+  u32 align = 1;
+  u64 bytes = 0;
+  bool dynamic = false;   // .extern .shared x[]
+  bool declared = false;  // .extern without a definition here
+  u32 line = 0;
+  std::vector<u8> initial;  // may be shorter than bytes: the rest is zero
+  std::vector<Relocation> relocations;
+  u64 offset = 0;  // .param and .local: in the function's own area
+};
+
+enum class OperandKind : u8 {
+  kRegister,  // index
+  kInteger,   // bits
+  kFloat,     // bits, is_f64
+  kSpecial,   // name, component
+  kVariable,  // of the function: index; offset
+  kSymbol,    // of the module, a function or a label: name; offset
+  kAddress,   // [base + offset]: parts[0] is the base, absent when the address is a number
+  kVector,    // {parts}
+  kList,      // (parts), of a call
+  kSink       // _
+};
+
+struct Operand {
+  OperandKind kind = OperandKind::kSink;
+  bool negated = false;  // !predicate
+  bool is_f64 = false;
+  char component = 0;  // x, y, z of a special register
+  u32 index = kNoIndex;
+  u32 pair = kNoIndex;  // p|q: the register after the bar, or kNoIndex
+  u32 scope = 0;        // labels are looked up from here
+  u64 bits = 0;
+  i64 offset = 0;
+  std::string_view name;
+  std::vector<Operand> parts;
+};
+
+struct Statement {
+  std::string_view opcode;
+  std::vector<std::string_view> modifiers;
+  u32 guard = kNoIndex;
+  bool guard_negated = false;
+  u32 line = 0;
+  std::string_view text;  // as written, for messages
+  std::vector<Operand> operands;
+};
+
+struct Register {
+  std::string name;
+  Type type = Type::kNone;
+};
+
+struct Label {
+  std::string_view name;
+  u32 scope = 0;
+  u32 target = 0;  // index of the statement it stands before
+};
+
+/// .branchtargets and .calltargets lists, which brx.idx names.
+struct TargetList {
+  std::string_view name;
+  std::vector<Operand> targets;
+};
+
+struct Function {
+  std::string_view name;
+  bool entry = false;
+  bool defined = false;
+  u32 line = 0;
+  std::vector<u32> returns, params;  // in variables
+  std::vector<Variable> variables;   // .param and .local ones, of all scopes
+  u64 param_bytes = 0;               // area of the .param variables, incoming ones first
+  u64 local_bytes = 0;
+  u32 required_threads = 0;  // .reqntid
+  u32 max_threads = 0;       // .maxntid
+  std::vector<Register> registers;
+  std::vector<Statement> body;
+  std::vector<Label> labels;
+  std::vector<u32> scope_parents;  // scope -> enclosing scope; 0 is the function's own
+  std::vector<TargetList> target_lists;
+  u32 end_line = 0;
+};
+
+/// What a device-side assert() calls; the machine provides it.
+inline constexpr std::string_view kAssertFunction = "__assertfail";
+inline bool is_assertion(const Function& function) {
+  return !function.defined && function.name == kAssertFunction;
+}
+
+struct Module {
+  std::string file;
+  std::unique_ptr<std::string> text;  // every string_view points into it
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+  std::map<std::string_view, u32> variable_index, function_index;
+};
+
+/// Lanes that shuffles, votes and %laneid see: what WARP_SZ means to a program, on a machine of that warp width.
+constexpr u32 warp_size_of(u32 warp_width) {
+  return warp_width < 32 ? warp_width : 32;
+}
+
+/// Reads a module; `file` is what messages call it, `warp_size` the value of WARP_SZ. Throws InputError with file and
+/// line.
+Module parse_module(std::string file, std::string text, u32 warp_size = 32);
+
+}  // namespace terrace::ptx

@@ -1,0 +1,20 @@
+// A store for other programs and for people: tables as CSV, everything as JSON, each sweep's claims computed and its
+// plots drawn as its file describes them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/store.h"
+#include "sweep/expression.h"
+
+namespace terrace {
+
+/// Writes into the folder `out` and returns what it wrote, for a person.
+std::string write_report(const std::string& store_path, const std::string& out);
+
+/// The points of a stored sweep, for expressions.
+std::unique_ptr<ResultSource> stored_results(Store& store, const std::string& sweep);
+
+}  // namespace terrace

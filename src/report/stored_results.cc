@@ -1,0 +1,115 @@
+// Expressions over a store: what each quantity means in its tables.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "engine/check.h"
+#include "report/report.h"
+
+namespace terrace {
+
+namespace {
+
+/// "l2.*.hits" against "l2.3.hits{tenant=1}": a star is one part of a name; a pattern without braces means all tenants.
+bool matches(std::string_view pattern, std::string_view name) {
+  const std::size_t brace = name.find('{');
+  if (pattern.find('{') == pattern.npos) {
+    if (brace != name.npos && !name.substr(brace).starts_with("{tenant=")) return false;
+    name = name.substr(0, brace);
+  }
+  while (true) {
+    const std::size_t p = pattern.find('.'), n = name.find('.');
+    const std::string_view part = pattern.substr(0, p);
+    if (part != "*" && part != name.substr(0, n)) return false;
+    if ((p == pattern.npos) != (n == name.npos)) return false;
+    if (p == pattern.npos) return true;
+    pattern.remove_prefix(p + 1);
+    name.remove_prefix(n + 1);
+  }
+}
+
+class StoredResults final : public ResultSource {
+ public:
+  StoredResults(Store& store, const std::string& sweep) : store_(store), points_(store.points(sweep)) {
+    Statement names(store.database(), "SELECT number, name FROM stat_name");
+    while (names.step()) names_.emplace_back(names.number(0), names.text(1));
+  }
+
+  std::size_t points() const override { return points_.size(); }
+  const Labels& labels(std::size_t point) const override { return points_[point].labels; }
+
+  std::optional<double> value(std::size_t index, const Quantity& quantity) override {
+    const Point& point = points_[index];
+    if (quantity.name == "alone_stat") {
+      if (*quantity.tenant >= point.alone.size()) return std::nullopt;
+      return of_stats(point.alone[*quantity.tenant], quantity.pattern);
+    }
+    if (quantity.tenant) return of_tenant(point, quantity.name, *quantity.tenant);
+    if (quantity.name == "stat") return of_stats(point.job, quantity.pattern);
+    for (const char* column : {"cycles", "warp_instructions", "thread_instructions"})
+      if (quantity.name == column)
+        return first("SELECT " + quantity.name + " FROM job WHERE id = ? AND state = 'done'", point.job);
+    const auto metrics = point_metrics(store_, point);
+    const auto found = metrics.find(quantity.name);
+    if (found == metrics.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::optional<double> first(const std::string& sql, const std::string& job) {
+    Statement row(store_.database(), sql);
+    if (!row.bind(job).step() || row.is_null(0)) return std::nullopt;
+    return row.real(0);
+  }
+
+  std::optional<double> of_tenant(const Point& point, const std::string& name, u64 tenant) {
+    const auto column = [&](const std::string& its_name, const std::string& job, u64 number) {
+      return first(
+          fmt::format("SELECT tenant.{} FROM tenant JOIN job ON job.number = tenant.job WHERE id = ? AND tenant = {}",
+                      its_name, number),
+          job);
+    };
+    if (name == "tenant_cycles") return column("cycles", point.job, tenant);
+    if (name == "tenant_instructions") return column("thread_instructions", point.job, tenant);
+    if (name != "alone_ipc" && name != "slowdown") return column(name, point.job, tenant);
+    if (tenant >= point.alone.size()) return std::nullopt;
+    const std::optional<double> alone = column("ipc", point.alone[tenant], 0);
+    if (name == "alone_ipc" || !alone) return alone;
+    const std::optional<double> shared = column("ipc", point.job, tenant);
+    if (!shared || !(*shared > 0)) return std::nullopt;
+    return *alone / *shared;
+  }
+
+  std::optional<double> of_stats(const std::string& job, const std::string& pattern) {
+    auto [numbers, fresh] = chosen_.try_emplace(pattern);
+    if (fresh)
+      for (const auto& [number, name] : names_)
+        if (matches(pattern, name)) numbers->second.push_back(number);
+    if (numbers->second.empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);
+    Statement row(store_.database(),
+                  "SELECT value FROM stat JOIN job ON job.number = stat.job WHERE job.id = ? AND stat.name = ?");
+    double sum = 0;
+    bool any = false;
+    for (const u64 number : numbers->second) {
+      row.bind(job).bind(number);
+      while (row.step()) {
+        sum += row.real(0);
+        any = true;
+      }
+    }
+    if (!any) return std::nullopt;
+    return sum;
+  }
+
+  Store& store_;
+  std::vector<Point> points_;
+  std::vector<std::pair<u64, std::string>> names_;
+  std::map<std::string, std::vector<u64>> chosen_;
+};
+
+}  // namespace
+
+std::unique_ptr<ResultSource> stored_results(Store& store, const std::string& sweep) {
+  return std::make_unique<StoredResults>(store, sweep);
+}
+
+}  // namespace terrace

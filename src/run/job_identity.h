@@ -1,0 +1,37 @@
+// What makes a job the same job: its resolved configuration, the code, and the device code of its tenants. A finished
+// job is never run twice; one of which anything changed always is.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/config.h"
+#include "run/job.h"
+
+namespace terrace {
+
+/// What a tenant's program adds to a job besides its name.
+struct ProgramFacts {
+  std::string ptx;          // hash of its device code
+  std::string hash;         // of all it rests on: of a user's program also its TOML file and every file that it names
+  u64 footprint_bytes = 0;  // of its buffers; 0 for a user's program, which does not tell beforehand
+};
+
+/// Looks at each program once.
+class ProgramCatalogue {
+ public:
+  /// `text` as in --tenant. A program that cannot be read is an InputError.
+  const ProgramFacts& of(const std::string& text, const std::string& size, u64 seed);
+
+ private:
+  std::map<std::string, ProgramFacts> known_;
+};
+
+/// `config.run` names the tenants.
+Job make_job(GpuConfig config, ProgramCatalogue& programs);
+
+std::vector<std::string> split_words(const std::string& text);
+
+}  // namespace terrace

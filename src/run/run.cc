@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "run/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "engine/check.h"
+#include "frontend/ptx/execute/machine.h"
+#include "frontend/ptx/read/parser.h"
+#include "frontend/user_program.h"
+#include "frontend/workload.h"
+#include "gpu/gpu.h"
+#include "gpu/until.h"
+#include "run/job_identity.h"
+#include "run/run_result.h"
+#include "run/sm_shares.h"
+#include "run/tenant_spec.h"
+
+namespace terrace {
+namespace {
+
+/// A tenant with everything it owns.
+struct Tenant {
+  std::string text;  // as the configuration names it
+  TenantSpec spec;
+  ProgramInstance instance;
+  std::unique_ptr<GuestMemory> memory;
+  std::unique_ptr<ptx::Machine> machine;
+  std::vector<u32> sms;
+};
+
+/// Contiguous shares, in the order of the tenants; or all SMs for everyone.
+std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
+  std::vector<std::vector<u32>> shares;
+  u32 next = 0;
+  for (const u64 count : sms_of_tenants(config, tenants)) {
+    if (config.tenancy.sharing == TenancyConfig::Sharing::kTime) next = 0;
+    std::vector<u32>& share = shares.emplace_back(count);
+    std::iota(share.begin(), share.end(), next);
+    next += static_cast<u32>(count);
+  }
+  return shares;
+}
+
+ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
+  if (spec.is_file()) return load_user_program(spec.program, run.seed);
+  WorkloadRequest request = parse_workload(spec.program, parse_input_size(run.size), "run.tenants");
+  request.seed = run.seed;
+  return make_workload(request);
+}
+
+std::vector<Tenant> make_tenants(const GpuConfig& config) {
+  const std::vector<std::string> names = split_words(config.run.tenants);
+  if (names.empty()) input_error("run.tenants: nobody runs; name a workload (--tenant gups)");
+  if (names.size() > kMaxTenants) input_error("run.tenants: {} tenants are more than {}", names.size(), kMaxTenants);
+  const auto shares = share_sms(config, static_cast<u32>(names.size()));
+  std::vector<Tenant> tenants;
+  for (u32 i = 0; i < names.size(); ++i) {
+    const TenantSpec spec = delayed(parse_tenant(names[i]), config.run, i);
+    Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
+    tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
+    const DeviceCode& code = tenant.instance.code;
+    tenant.machine =
+        std::make_unique<ptx::Machine>(ptx::parse_module(code.file, code.ptx, ptx::warp_size_of(config.sm.warp_width)),
+                                       *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
+    tenant.instance.program->allocate(*tenant.memory);
+    tenants.push_back(std::move(tenant));
+  }
+  return tenants;
+}
+
+Gpu::Limits limits_of(const RunConfig& run) {
+  Gpu::Limits limits;
+  limits.warmup = run.warmup;
+  limits.relaunch = run.relaunch;
+  if (run.instruction_cap != 0) limits.thread_instructions = run.instruction_cap;
+  const std::optional<Until> until = parse_until(run.until);
+  SIM_CHECK(until.has_value(), "run.until was validated");
+  if (until->kind == Until::Kind::kCycles) limits.cycles = until->count;
+  if (until->kind == Until::Kind::kInstructions)
+    limits.thread_instructions = std::min(limits.thread_instructions, until->count);
+  return limits;
+}
+
+std::vector<TenantResult> tenant_results(const std::vector<Tenant>& tenants,
+                                         const std::vector<std::optional<CheckResult>>& checks) {
+  std::vector<TenantResult> results;
+  for (u32 i = 0; i < tenants.size(); ++i) {
+    const Tenant& tenant = tenants[i];
+    results.push_back(
+        {tenant.text, tenant.spec.name(), tenant.instance.code.hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
+  }
+  return results;
+}
+
+}  // namespace
+
+RunResult simulate(const RunRequest& request) {
+  GpuConfig config = request.config;
+  std::vector<Tenant> tenants = make_tenants(config);
+  std::vector<TenantSetup> setups;
+  for (Tenant& tenant : tenants) {
+    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms,
+                      tenant.spec.arrive, tenant.spec.leave});
+  }
+  Gpu gpu(config, std::move(setups), request.options);
+  if (!request.log.empty()) gpu.log(request.log);
+
+  // Checked when a tenant first completes: after that it may be in the middle of another execution.
+  std::vector<std::optional<CheckResult>> checks(tenants.size());
+  gpu.on_completion = [&](TenantId id) {
+    std::optional<CheckResult>& check = checks[index(id)];
+    if (request.check && !check) check = tenants[index(id)].instance.program->check(*tenants[index(id)].memory);
+  };
+
+  const Gpu::Limits limits = limits_of(config.run);
+  const auto all_issued = [&](const Gpu& running) {
+    u64 total = 0;
+    for (u32 i = 0; i < tenants.size(); ++i) total += running.progress(TenantId(i)).warp_instructions;
+    return total;
+  };
+  const auto observe = [&](const Gpu& running) {
+    if (!request.progress) return;
+    const double part =
+        limits.cycles == kNever ? -1.0 : static_cast<double>(running.now()) / static_cast<double>(limits.cycles);
+    request.progress(part, running.now(), all_issued(running));
+  };
+  const auto started = std::chrono::steady_clock::now();
+  gpu.run(limits, observe);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+
+  RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);
+  result.log = gpu.take_log();
+  return result;
+}
+
+}  // namespace terrace

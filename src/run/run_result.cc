@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "run/run_result.h"
+
+#include <sys/resource.h>
+
+#include "config/field_list.h"
+#include "run/blame_table.h"
+#include "text/table.h"
+#include "version.h"
+
+namespace terrace {
+namespace {
+
+double ratio(u64 a, u64 b) {
+  return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+/// A tenant's rate over its completed executions, from its arrival on; without one, over the time that it was there.
+struct Rate {
+  u64 cycles, warp_instructions, thread_instructions;
+  bool capped;
+  double ipc() const { return ratio(thread_instructions, cycles); }
+  double warp_ipc() const { return ratio(warp_instructions, cycles); }
+};
+Rate rate_of(const TenantProgress& progress, Cycle now) {
+  if (progress.completed_runs == 0) {
+    const Cycle end = std::min(now, progress.left);
+    return {end - std::min(end, progress.arrived), progress.warp_instructions, progress.thread_instructions, true};
+  }
+  return {progress.last_completion - progress.arrived, progress.completed_warp_instructions,
+          progress.completed_thread_instructions, false};
+}
+
+/// Translation as the papers report it, per tenant.
+Tree describe_translation(const TranslationSummary& t) {
+  Tree::List work, levels;
+  for (const u64 count : t.work) work.emplace_back(count);
+  for (u32 i = 0; i < t.level_lookups.size(); ++i) levels.emplace_back(ratio(t.level_hits[i], t.level_lookups[i]));
+  return {{"l1_tlb_lookups", t.l1_lookups},
+          {"l1_tlb_hit_rate", ratio(t.l1_hits, t.l1_lookups)},
+          {"l2_tlb_lookups", t.l2_lookups},
+          {"l2_tlb_hit_rate", ratio(t.l2_hits, t.l2_lookups)},
+          {"l2_tlb_misses", t.l2_misses},
+          {"l2_tlb_merges", t.l2_merges},
+          {"instructions_stalled_per_miss", ratio(t.waiting_instructions, t.l2_misses)},
+          {"walks", t.walks},
+          {"walk_latency", ratio(t.queue_cycles + t.service_cycles, t.walks)},
+          {"walk_queue_cycles", ratio(t.queue_cycles, t.walks)},
+          {"walk_service_cycles", ratio(t.service_cycles, t.walks)},
+          {"reads_per_walk", ratio(t.reads, t.walks)},
+          {"walk_l2_hit_rate_by_level", Tree(std::move(levels))},
+          {"stolen", t.stolen + t.stolen_extra},
+          {"stolen_share", ratio(t.stolen + t.stolen_extra, t.walks)},
+          {"stolen_on_arrival", t.stolen_on_arrival},
+          {"interleaving", ratio(t.interleaving, t.walks)},
+          {"walking_instructions", t.instructions},
+          {"work_by_16_reads", Tree(std::move(work))},
+          {"interleaved_share", ratio(t.interleaved, t.several)},
+          {"first_walk_latency", ratio(t.first_latency, t.several)},
+          {"last_walk_latency", ratio(t.last_latency, t.several)},
+          {"walk_gap", ratio(t.gap, t.several)}};
+}
+
+Tree describe_tenant(const TenantResult& tenant, const TenantProgress& progress, const Rate& rate) {
+  Tree::List faults;
+  if (!progress.fault.empty()) faults.emplace_back(progress.fault);
+  Tree tree{{"name", tenant.name},
+            {"workload", tenant.workload},
+            {"ptx_hash", fmt::format("{:016x}", tenant.ptx_hash)},
+            {"sms", u64{tenant.sms}},
+            {"arrived", progress.arrived},
+            {"cycles", rate.cycles},
+            {"warp_instructions", progress.warp_instructions},
+            {"thread_instructions", progress.thread_instructions},
+            {"ipc", rate.ipc()},
+            {"warp_ipc", rate.warp_ipc()},
+            {"completed_runs", progress.completed_runs},
+            {"capped", rate.capped},
+            {"faults", Tree(std::move(faults))}};
+  if (progress.left != kNever) tree["left"] = Tree(progress.left);
+  return tree;
+}
+
+u64 peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<u64>(usage.ru_maxrss) * 1024;
+}
+
+Tree describe_kernels(const std::vector<KernelRecord>& kernels) {
+  Tree::List trees;
+  for (const KernelRecord& kernel : kernels) {
+    trees.push_back({{"tenant", u64{index(kernel.tenant)}},
+                     {"name", kernel.name},
+                     {"cycles", kernel.ended - kernel.began},
+                     {"warp_instructions", kernel.warp_instructions},
+                     {"thread_instructions", kernel.thread_instructions},
+                     {"ipc", ratio(kernel.thread_instructions, kernel.ended - kernel.began)}});
+  }
+  return Tree(std::move(trees));
+}
+
+/// One line of the table for a person.
+std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress& progress, const Rate& rate,
+                                const TranslationSummary* translation, std::string note) {
+  std::vector<std::string> row{tenant.name,
+                               fmt::format("{}", tenant.sms),
+                               fmt::format("{}", rate.cycles),
+                               fmt::format("{}", progress.warp_instructions),
+                               fmt::format("{}", progress.thread_instructions),
+                               fmt::format("{:.2f}", rate.ipc()),
+                               fmt::format("{:.3f}", rate.warp_ipc()),
+                               fmt::format("{}", progress.completed_runs)};
+  if (translation) {
+    row.push_back(fmt::format("{}", translation->walks));
+    row.push_back(
+        fmt::format("{:.0f}", ratio(translation->queue_cycles + translation->service_cycles, translation->walks)));
+  }
+  row.push_back(std::move(note));
+  return row;
+}
+
+/// What the last column says of a tenant.
+std::string note_on(const TenantResult& tenant, const TenantProgress& progress, bool capped, bool check_asked) {
+  if (tenant.check) return fmt::format("{}: {}", tenant.check->passed ? "passed" : "FAILED", tenant.check->message);
+  std::string note = !progress.fault.empty() ? "fault" : capped ? "capped" : "";
+  if (progress.left != kNever) note += fmt::format("{}left in cycle {}", note.empty() ? "" : ", ", progress.left);
+  if (check_asked) note += note.empty() ? "not completed" : "; not completed";
+  return note;
+}
+
+}  // namespace
+
+RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, double seconds,
+                       bool check_asked) {
+  RunResult result;
+  u64 warp_instructions = 0, thread_instructions = 0;
+  double total_ipc = 0;
+  Tree::List tenant_trees;
+  TextTable table{{"tenant", "SMs", "cycles", "warp inst", "thread inst", "IPC", "warp IPC", "runs"}, {}, {}};
+  if (gpu.translates()) table.header.insert(table.header.end(), {"walks", "cycles/walk"});
+  table.right.assign(table.header.size(), true);
+  table.right[0] = false;
+  table.header.emplace_back("");
+  for (u32 i = 0; i < tenants.size(); ++i) {
+    const TenantResult& tenant = tenants[i];
+    const TenantProgress progress = gpu.progress(TenantId(i));
+    const Rate rate = rate_of(progress, gpu.now());
+    const TranslationSummary translation = gpu.translation(TenantId(i));
+    warp_instructions += progress.warp_instructions;
+    thread_instructions += progress.thread_instructions;
+    total_ipc += rate.ipc();
+    Tree tree = describe_tenant(tenant, progress, rate);
+    if (gpu.translates()) tree["translation"] = describe_translation(translation);
+    if (tenant.check) tree["check"] = Tree{{"passed", tenant.check->passed}, {"message", tenant.check->message}};
+    if (!progress.fault.empty())
+      result.faults.push_back(fmt::format("tenant {}, {}, ended by a fault: {}", i, tenant.name, progress.fault));
+    result.checks_passed &= tenant.check ? tenant.check->passed : !check_asked;
+    table.rows.push_back(row_of(tenant, progress, rate, gpu.translates() ? &translation : nullptr,
+                                note_on(tenant, progress, rate.capped, check_asked)));
+    tenant_trees.push_back(std::move(tree));
+  }
+  result.all_faulted = result.faults.size() == tenants.size();
+  // Most identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
+  gpu.stats().check_identities(!gpu.quiet());
+  const std::string digest = gpu.stats().digest();
+  const double cycles = static_cast<double>(gpu.now()), instructions = static_cast<double>(warp_instructions);
+  result.json = {{"schema", "terrace.run/1"},
+                 {"version", Tree{{"terrace", version()}, {"revision", revision()}, {"compiler", compiler()}}},
+                 {"config", parse_toml(resolved_toml(config), "the resolved configuration")},
+                 {"run", Tree{{"cycles", gpu.now()},
+                              {"warp_instructions", warp_instructions},
+                              {"thread_instructions", thread_instructions},
+                              {"wall_seconds", seconds},
+                              {"warp_instructions_per_second", instructions / seconds},
+                              {"cycles_per_second", cycles / seconds},
+                              {"peak_rss_bytes", peak_rss_bytes()},
+                              {"digest", digest}}},
+                 {"tenants", Tree(std::move(tenant_trees))},
+                 {"kernels", describe_kernels(gpu.kernels())},
+                 {"metrics", Tree{{"total_ipc", total_ipc}}},
+                 {"stats", gpu.stats().json()}};
+  result.text = table.plain() + fmt::format(
+                                    "\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, "
+                                    "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
+                                    gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
+                                    cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+  if (const BlameSummary blame(gpu.stats()); !blame.empty()) {
+    result.json["blame"] = blame.json();
+    std::vector<std::string> names;
+    for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
+    result.text += "\nWho waits for whom: cycles that requests waited, and which share of them for what whom held\n" +
+                   blame.table(names).plain();
+  }
+  return result;
+}
+
+}  // namespace terrace

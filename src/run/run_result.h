@@ -1,0 +1,28 @@
+// What a run says when it is over: the JSON of schema terrace.run/1, and the same for a person.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/program.h"
+#include "gpu/gpu.h"
+#include "run/run.h"
+
+namespace terrace {
+
+/// What the GPU does not know of a tenant.
+struct TenantResult {
+  std::string name;
+  std::string workload;
+  u64 ptx_hash = 0;
+  u32 sms = 0;
+  std::optional<CheckResult> check;
+};
+
+/// `check_asked`: a tenant without a check has not completed.
+RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, double seconds,
+                       bool check_asked);
+
+}  // namespace terrace

@@ -1,0 +1,82 @@
+// Where results live: one SQLite file that many processes may use at once. A job's result goes in whole, in one
+// transaction that is on the disk when the call returns, or not at all. docs/sweeps.md explains the tables to users.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/job.h"
+#include "store/database.h"
+#include "store/point.h"
+#include "text/tree.h"
+
+namespace terrace {
+
+struct JobState {
+  bool done = false;  // else failed
+  int exit_code = 0;
+  std::string message;
+};
+
+/// What an earlier job took, for estimates.
+struct Effort {
+  std::string machine, tenants, size;
+  double seconds = 0;
+  u64 peak_rss_bytes = 0;
+};
+
+class Store {
+ public:
+  /// To write, made when it is not there, brought to the newest schema. Whatever is wrong with it is an InputError, and
+  /// then nothing in it was changed.
+  explicit Store(const std::string& path);
+  /// To read.
+  static Store existing(const std::string& path);
+
+  const std::string& path() const { return database_->path(); }
+
+  std::map<std::string, JobState> states();
+  std::vector<Effort> efforts();
+
+  /// `result` is what terrace run wrote. An InputError when it is not that.
+  void put_result(const Job& job, const Tree& result, double process_seconds);
+  void put_failure(const Job& job, int exit_code, const std::string& message);
+
+  /// In place of what an earlier sweep of this name left.
+  void put_sweep(const std::string& name, const std::string& file, const std::vector<Point>& points);
+  /// Metrics of every point whose jobs are done, and the searches' outcomes.
+  void finish_sweep(const std::string& name, const std::vector<SearchOutcome>& searches, bool complete);
+
+  /// Thread instructions per cycle of each tenant of a job that is done.
+  std::optional<std::vector<double>> tenant_ipcs(const std::string& job);
+
+  std::vector<std::string> sweeps();
+  std::string sweep_file(const std::string& sweep);
+  std::vector<Point> points(const std::string& sweep);
+
+  /// For exports and expressions.
+  Database& database() { return *database_; }
+
+ private:
+  Store() = default;
+  void forget(const Job& job);
+  u64 put_job(const Job& job, const JobState& state, const Tree* result);
+  void put_tenants(u64 number, const Tree& result);
+  void put_stats(u64 number, const Tree& result);
+
+  std::unique_ptr<Database> database_;
+  std::map<std::string, u64> stat_numbers_;
+};
+
+/// Refuses, as an InputError, what is no result of terrace run, one of other device code than the job was planned with,
+/// or one in which a fault ended every tenant.
+void check_result(const Job& job, const Tree& result);
+
+/// "weighted_speedup" and its kin of a point from its tenants' rates; nothing while a job is missing.
+std::map<std::string, double> point_metrics(Store& store, const Point& point);
+
+}  // namespace terrace

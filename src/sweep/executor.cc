@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "sweep/executor.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "engine/check.h"
+#include "text/suggest.h"
+
+namespace terrace {
+
+namespace {
+
+std::map<std::string, MakeExecutor>& executors() {
+  static std::map<std::string, MakeExecutor> all;
+  return all;
+}
+
+/// The first whole number in a file; `otherwise` when there is none ("max" is none).
+u64 number_in(const char* path, u64 otherwise) {
+  std::ifstream in(path);
+  u64 number = 0;
+  return in >> number ? number : otherwise;
+}
+
+}  // namespace
+
+RegisterExecutor::RegisterExecutor(const char* name, MakeExecutor make) {
+  executors().emplace(name, make);
+}
+
+std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorOptions& options) {
+  if (const auto found = executors().find(name); found != executors().end()) return found->second(options);
+  std::vector<std::string> known;
+  for (const auto& [its_name, make] : executors()) known.push_back(its_name);
+  input_error("--executor: no executor named \"{}\"; there is {}{}", name, fmt::join(known, ", "),
+              did_you_mean(name, known));
+}
+
+u64 spare_memory_bytes() {
+  u64 available = ~u64{0};
+  std::ifstream in("/proc/meminfo");
+  std::string key, unit;
+  for (u64 kilobytes = 0; in >> key >> kilobytes >> unit;)
+    if (key == "MemAvailable:") available = kilobytes * 1024;
+  const u64 limit = number_in("/sys/fs/cgroup/memory.max", ~u64{0});
+  const u64 used = number_in("/sys/fs/cgroup/memory.current", 0);
+  if (limit != ~u64{0}) available = std::min(available, limit - std::min(limit, used));
+  return available / 10 * 9;
+}
+
+}  // namespace terrace
