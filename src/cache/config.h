@@ -27,6 +27,7 @@ struct L1Config {
 
 struct L2Config {
   enum class Partition : u8 { kNone, kWays };
+  enum class SliceBy : u8 { kChannel, kLine };
   u32 bytes = 2 * 1024 * 1024;
   u32 ways = 16;
   u32 slices = 16;
@@ -36,6 +37,7 @@ struct L2Config {
   u32 miss_merges = 32;
   u32 reply_entries = 32;
   u32 write_back_entries = 16;
+  SliceBy slice_by = SliceBy::kChannel;
   SetHash index = SetHash::kPolynomial;
   Partition partition = Partition::kNone;
   void describe(Fields& v) {
@@ -51,6 +53,10 @@ struct L2Config {
     v("reply_entries", reply_entries, in(1, 4096), "replies that may wait in a slice");
     v("write_back_entries", write_back_entries, in(1, 4096),
       "dirty lines that wait to leave a slice before it takes no more misses");
+    v("slice_by", slice_by, {"channel", "line"},
+      "how a line chooses its slice: each channel has slices of its own, or every slice holds lines of all channels, "
+      "by "
+      "a hash of the line's name");
     v("index", index, {"low_bits", "folded", "polynomial"},
       "how a line chooses its set: its low bits, all bits folded, or its remainder by a polynomial over GF(2)");
     v("partition", partition, {"none", "ways"},

@@ -1,6 +1,7 @@
 // One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
-// performed here. Requests come from the SMs through the crossbar, what misses goes to the slice's memory channel. A
-// store that does not cover its line fetches the rest; one that does needs no fetch.
+// performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that does not
+// cover its line fetches the rest; one that does needs no fetch, unless the line has a virtual name: then memory must say
+// where it lies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "cache/config.h"
-#include "engine/link.h"
+#include "cache/memory_port.h"
 #include "engine/miss_table.h"
 #include "engine/ring.h"
 #include "engine/scheduler.h"
@@ -62,10 +63,11 @@ class L2Slice final : public Unit {
     Crossbar<AccessRef>& requests;
     Crossbar<AccessRef>& replies;
     u32 port = 0;  // this slice's place in both
-    Link<DramRequest>& to_dram;
-    Link<DramReply>& from_dram;
+    MemoryPort::Wiring memory;
+    const LineMap& map;
     LineTruth& truth;
     std::vector<WayMask> ways_of_tenant = {};  // which ways each tenant fills; empty: all
+    bool virtual_names = false;                // memory is asked by name, and tells where a line lies
   };
   L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
@@ -75,12 +77,9 @@ class L2Slice final : public Unit {
   void commit(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Host work wrote these bytes: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
+  /// Host work wrote to these lines: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
   /// only.
-  struct Range {
-    u64 first, end;  // physical
-  };
-  void forget(std::span<const Range> ranges);
+  void forget(std::span<const LineRange> ranges);
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -97,7 +96,8 @@ class L2Slice final : public Unit {
     [[no_unique_address]] LineCopy copy{};
   };
   struct Dirty {
-    u64 line = 0;
+    LineKey line;
+    PhysAddr at;
     TenantId tenant{};
     [[no_unique_address]] LineCopy copy{};
   };
@@ -113,11 +113,10 @@ class L2Slice final : public Unit {
 
   enum Room : u32 { kReplies, kFills };
   /// What a request may lack, in the order of the causes told to the crossbar.
-  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink, kLacks };
+  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink };
   bool refuse(Lack lack, Holders& holders, Cycle now);
   bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
-  bool refuse_miss(u64 line, TenantId tenant, Cycle now);
-  void send_to_dram(const DramRequest& request, Cycle now);
+  bool refuse_miss(LineKey line, TenantId tenant, Cycle now);
   void begin_waits();
   void note_waits(Cycle now);
   void accept_fill(Cycle now);
@@ -125,11 +124,15 @@ class L2Slice final : public Unit {
   void write_back(Cycle now);
   void look_up(Cycle now);
   bool look_up_one(AccessRef ref, Cycle now);
-  void allocate(u64 line, const Meta& meta, Cycle now);
+  void allocate(LineKey line, PhysAddr at, const Meta& meta, Cycle now);
   void perform(AccessRef ref, const Access& access, Meta& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
-  u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
+  bool is_leaving(LineKey line) const;
+  /// Where a line with a physical name lies; a virtual one says nothing.
+  PhysAddr address(LineKey line) const {
+    return line.is_physical() ? PhysAddr{line.number() << line_shift_} : kUnknownLine;
+  }
   Cycle next_wakeup(Cycle now);
 
   Scheduler& scheduler_;
@@ -140,8 +143,10 @@ class L2Slice final : public Unit {
   const u32 line_shift_;
   AccessPool& accesses_;
   Wiring wiring_;
+  MemoryPort memory_;
   PerformAtomic perform_;
   TagArray<Meta> tags_;
+  std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released
@@ -152,8 +157,7 @@ class L2Slice final : public Unit {
   bool reply_refused_ = false, write_back_refused_ = false;
   bool replies_due_ = false;  // some could have been sent by the end of the last tick
   // Who holds what others wait for.
-  Holders held_[kLacks];
-  Ring<TenantId> on_link_;  // whose requests were sent to memory last: as many as the link holds
+  Holders held_[kMemoryLink];
   Holders last_reply_, last_fill_, merging_;
 };
 

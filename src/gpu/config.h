@@ -107,8 +107,9 @@ struct GpuConfig {
     v("name", name, "name of the machine");
     v("core_mhz", core_mhz, in(1, 10'000), "core clock, in MHz: SMs, caches and interconnect");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
-    v("translation", translation, {"ideal", "before_l1"},
-      "where addresses are translated: nowhere, every look-up hits (ideal), or in front of each SM's data cache");
+    v("translation", translation, {"ideal", "before_l1", "after_l1", "after_l2"},
+      "where addresses are translated: nowhere, every look-up hits (ideal); before each SM's L1; after an L1 miss, so "
+      "that L1 lines have virtual names; or after an L2 miss, so that L1 and L2 lines have virtual names");
     v.group("pages", pages, "pages, their frames and their tables");
     v.group("sm", sm, "streaming multiprocessors");
     v.group("l1_tlb", l1_tlb, "TLB of each SM");
@@ -122,7 +123,13 @@ struct GpuConfig {
     v.group("run", run, "what runs and for how long");
   }
   void validate(Validation& v) const {
-    v.require(l2.slices % dram.channels == 0, "l2.slices", "must be a multiple of dram.channels ({})", dram.channels);
+    const bool slice_by_channel = l2.slice_by == L2Config::SliceBy::kChannel;
+    v.require(!slice_by_channel || l2.slices % dram.channels == 0, "l2.slices",
+              "must be a multiple of dram.channels ({}), or l2.slice_by must be \"line\"", dram.channels);
+    v.require(!slice_by_channel || translation != TranslateAt::kAfterL2, "translation",
+              "needs l2.slice_by = \"line\": the channel of a line is not known before it is translated");
+    v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
+              "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
     v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),
               "l1.bytes", "must give a power of two of sets of {} ways of {} bytes", l1.ways, line_bytes);
@@ -131,7 +138,8 @@ struct GpuConfig {
               "must give each of {} slices a power of two of sets of {} ways of {} bytes", l2.slices, l2.ways,
               line_bytes);
     v.require(
-        l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone, "l2.partition",
+        l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone || !slice_by_channel,
+        "l2.partition",
         "must be none when dram.partition is channels: a channel's slices of the L2 are its tenant's own already");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
     v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; leave out run.sms");

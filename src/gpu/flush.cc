@@ -5,7 +5,6 @@
 // Which flush is needed follows MASK §5.1: a flush names a core and an address space; a changed page-table entry
 // flushes everything.
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <array>
 
 #include "gpu/gpu.h"
@@ -47,9 +46,9 @@ void Gpu::remap(TenantId tenant, VirtAddr va) {
   const u64 page = u64{1} << spaces_.page_shift();
   const PhysAddr entry = spaces_.remap(tenant, va);
   const PhysAddr frame = spaces_.locate(tenant, {va.raw & ~(page - 1)});
-  std::array<L2Slice::Range, 2> written{{{frame.raw, frame.raw + page}, {entry.raw, entry.raw + sizeof(TableEntry)}}};
-  std::sort(written.begin(), written.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
-  forget_lines(written);
+  const std::array<ByteRange, 2> written{{{frame.raw, frame.raw + page}, {entry.raw, entry.raw + sizeof(TableEntry)}}};
+  const u64 first = va.raw & ~(page - 1);
+  forget_lines(written, {lines_of_tenant(tenant, first, first + page)});
   flush_translations();
 }
 

@@ -26,7 +26,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       tenants_(std::move(tenants)),
       scheduler_(options),
       memory_parts_(memory_parts(config_, tenants_.size())),
-      map_(config_.dram, config_.line_bytes, config_.l2.slices, memory_parts_,
+      map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
       spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
       truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
@@ -63,7 +63,7 @@ void Gpu::describe_stats() {
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
     stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
-    if (tlb_) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
+    if (translates_in_sm()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
   }
@@ -81,6 +81,7 @@ void Gpu::describe_stats() {
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
     add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
+    if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
     add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
   }
@@ -219,10 +220,12 @@ void Gpu::handle_finished_launches(const Limits& limits) {
 }
 
 void Gpu::forget_host_writes(TenantId tenant) {
-  std::vector<L2Slice::Range> ranges;
+  std::vector<ByteRange> ranges;
+  std::vector<LineRange> lines;  // by virtual name
   const u64 page = u64{1} << spaces_.page_shift();
   for (const GuestMemory::WrittenRange& range : tenants_[index(tenant)].memory->take_host_writes()) {
     const u64 end = range.first.raw + range.bytes;
+    lines.push_back(lines_of_tenant(tenant, range.first.raw, end));
     for (u64 at = range.first.raw; at < end;) {
       const u64 next = std::min(end, (at / page + 1) * page);
       const PhysAddr first = spaces_.locate(tenant, {at});
@@ -230,14 +233,23 @@ void Gpu::forget_host_writes(TenantId tenant) {
       at = next;
     }
   }
-  if (ranges.empty()) return;
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
-  forget_lines(ranges);
+  if (!ranges.empty()) forget_lines(ranges, std::move(lines));
 }
 
-void Gpu::forget_lines(std::span<const L2Slice::Range> ranges) {
-  for (const auto& slice : slices_) slice->forget(ranges);
-  for (const L2Slice::Range& range : ranges) truth_.host_writes(range.first, range.end);
+LineRange Gpu::lines_of_tenant(TenantId tenant, u64 first, u64 end) const {
+  const u64 bytes = config_.line_bytes;
+  return {LineKey::of_tenant(tenant, first / bytes), LineKey::of_tenant(tenant, (end - 1) / bytes).next()};
+}
+
+void Gpu::forget_lines(std::span<const ByteRange> ranges, std::vector<LineRange> lines) {
+  const u64 bytes = config_.line_bytes;
+  if (config_.translation != TranslateAt::kAfterL2) lines.clear();
+  for (const ByteRange& range : ranges) {
+    lines.push_back({LineKey::physical(range.first / bytes), LineKey::physical((range.end - 1) / bytes).next()});
+    truth_.host_writes(range.first, range.end);
+  }
+  std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  for (const auto& slice : slices_) slice->forget(lines);
 }
 
 u64 Gpu::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {

@@ -22,6 +22,7 @@
 #include "stats/stat_tree.h"
 #include "tenancy/block_dispatcher.h"
 #include "translation/address_space.h"
+#include "translation/miss_translator.h"
 #include "translation/mmu.h"
 #include "translation/shared_tlb.h"
 
@@ -145,6 +146,8 @@ class Gpu {
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
+  MemoryPort::Wiring way_to_memory(u32 slice);
+  void connect_ways_to_memory();
   DramChannelSetup channel_setup(u32 channel) const;
   /// A link that runs at full rate.
   template <class T>
@@ -153,6 +156,12 @@ class Gpu {
   }
   u32 cycles_to_dram() const { return config_.dram.link_cycles + config_.dram.controller_cycles; }
   std::vector<WayMask> ways_of_tenants() const;
+  /// Whether SMs have TLBs.
+  bool translates_in_sm() const {
+    return config_.translation == TranslateAt::kBeforeL1 || config_.translation == TranslateAt::kAfterL1;
+  }
+  /// Who asks the shared TLB: SMs, or the stages behind the slices of the L2.
+  u32 tlb_ports() const { return translates_in_sm() ? config_.sm.count : config_.l2.slices; }
   /// Lanes from the shared TLB to an MMU: what cannot hold each other up.
   u32 lanes_to_mmu() const;
   void connect_translation();
@@ -183,8 +192,12 @@ class Gpu {
   void handle_finished_launches(const Limits& limits);
   void flush_shared(TenantId tenant);
   void forget_host_writes(TenantId tenant);
-  /// The host wrote there, past all caches. In rising order.
-  void forget_lines(std::span<const L2Slice::Range> ranges);
+  struct ByteRange {
+    u64 first, end;  // physical
+  };
+  LineRange lines_of_tenant(TenantId tenant, u64 first, u64 end) const;
+  /// The host wrote there, past all caches; `lines` are the same by virtual name.
+  void forget_lines(std::span<const ByteRange> ranges, std::vector<LineRange> lines);
   bool all_completed() const;
   bool reached(const Limits& limits, End& end) const;
   u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;
@@ -204,8 +217,14 @@ class Gpu {
   std::unique_ptr<Crossbar<AccessRef>> requests_, replies_;
   std::vector<std::unique_ptr<Link<BlockStart>>> starts_;
   std::vector<std::unique_ptr<Link<BlockDone>>> done_;
-  std::vector<std::unique_ptr<Link<DramRequest>>> to_dram_;
-  std::vector<std::unique_ptr<Link<DramReply>>> from_dram_;
+  /// From each slice to the channels that it reaches, one or all; with the stage that translates in between, if any.
+  struct WayToMemory {
+    std::unique_ptr<Link<DramRequest>> to_translator;
+    std::vector<std::unique_ptr<Link<DramRequest>>> requests;
+    std::vector<std::unique_ptr<Link<DramReply>>> replies;
+    std::vector<u32> channels;
+  };
+  std::vector<WayToMemory> ways_to_memory_;  // by slice
   /// The wires of the shared TLB or of an MMU.
   struct TlbWires {
     std::unique_ptr<Funnel<TranslationRequest>> requests;
@@ -215,12 +234,13 @@ class Gpu {
   std::vector<TlbWires> mmu_wires_;
   std::vector<std::unique_ptr<Link<DramRequest>>> walk_to_dram_;  // by MMU, then channel
   std::vector<std::unique_ptr<Link<DramReply>>> walk_from_dram_;
-  std::unique_ptr<SharedTlb> tlb_;  // none on an ideal machine
+  std::unique_ptr<SharedTlb> tlb_;                                 // none on an ideal machine
+  std::vector<std::unique_ptr<MissTranslator>> miss_translators_;  // by slice, when the L2's lines have virtual names
   std::vector<std::unique_ptr<Mmu>> mmus_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<UnitId> sm_units_, channel_units_, mmu_units_;
+  std::vector<UnitId> sm_units_, slice_units_, channel_units_, mmu_units_, tlb_port_units_;
   UnitId dispatcher_unit_{};
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;

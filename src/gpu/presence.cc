@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "engine/even_share.h"
 #include "gpu/gpu.h"
-#include "tenancy/even_share.h"
 
 namespace terrace {
 

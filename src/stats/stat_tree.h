@@ -70,6 +70,9 @@ class StatTree {
   /// those are asked that hold always.
   void check_identities(bool in_flight = false) const;
 
+  /// The sum of a counter over all units and tenants that a pattern names.
+  u64 total_of(const std::string& pattern) const;
+
  private:
   struct Unit {
     std::string path;
@@ -79,7 +82,6 @@ class StatTree {
     std::string sentence;
     std::vector<std::string> left, right;
   };
-  u64 total_of(const std::string& pattern) const;
 
   u32 tenants_;
   std::vector<Unit> units_;

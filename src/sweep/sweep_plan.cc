@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "config/loader.h"
+#include "engine/even_share.h"
 #include "frontend/workload.h"
 #include "gpu/until.h"
 #include "run/alone.h"
 #include "run/metrics.h"
-#include "tenancy/even_share.h"
 #include "text/suggest.h"
 
 namespace terrace {

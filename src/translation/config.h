@@ -13,8 +13,8 @@
 
 namespace terrace {
 
-/// Where in its way an access learns its physical address.
-enum class TranslateAt : u8 { kNowhere, kBeforeL1 };
+/// Where on its way an access learns its physical address. Caches before that call lines by virtual names.
+enum class TranslateAt : u8 { kNowhere, kBeforeL1, kAfterL1, kAfterL2 };
 /// Which frame a page gets.
 enum class FrameOrder : u8 { kContiguous, kFirstTouch, kRandom };
 enum class EntryLayout : u8 { kPacked, kOnePerLine };

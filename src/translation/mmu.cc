@@ -235,12 +235,9 @@ void Mmu::send_reads(Cycle now) {
     while (!lane.empty()) {
       const u32 walker = lane.front();
       const Walker& its = walkers_[walker];
-      if (!wiring_.memory->send({.line = its.line,
-                                 .walker = walker,
-                                 .inst = its.walk.inst,
-                                 .tenant = its.walk.tenant,
-                                 .level = static_cast<u8>(its.level)},
-                                now)) {
+      if (!wiring_.memory->send(
+              {.line = its.line, .walker = walker, .tenant = its.walk.tenant, .level = static_cast<u8>(its.level)},
+              now)) {
         break;
       }
       lane.pop();

@@ -18,14 +18,14 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
       held_key_(wiring_.replies.size()),
-      seen_(kMaxTenants * wiring_.replies.size()) {
+      seen_(kMaxTenants * wiring_.sms) {
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
       ports_.push_back({mmu.requests, lane, number, Ring<Miss>(config.miss_entries), {unsent_to(number)}});
     }
   }
-  for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
+  for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_port);
   sending_.reserve(wiring_.replies.size());
 }
 
@@ -67,7 +67,7 @@ void SharedTlb::accept_results(Cycle now) {
       bool first = true;
       misses_.release(result.key, [&](const Waiter& waiter) {
         if (first) stats.miss_cycles[tenant] += now - waiter.since;
-        reply(waiter.sm, result);
+        reply(waiter.port, result);
         // The walk is the first one's; the others only waited for it.
         if (std::exchange(first, false)) result.walk = {};
       });
@@ -196,10 +196,10 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
   Tlb& tlb = tlb_of(request.tenant);
   const i32 entry = tlb.find(request.key);
   if (entry >= 0) {
-    hits_.push({{request.key, tlb.use(entry), {}}, request.sm, now + config_.hit_cycles});
+    hits_.push({{request.key, tlb.use(entry), {}}, request.port, now + config_.hit_cycles});
     ++stats.hits[request.tenant];
   } else {
-    switch (misses_.join(request.key, {request.sm, now})) {
+    switch (misses_.join(request.key, {request.port, now})) {
       case Join::kFull:
         return false;
       case Join::kMerged:
@@ -220,7 +220,7 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
 }
 
 void SharedTlb::count_wavefront(const TranslationRequest& request) {
-  const std::size_t sms = wiring_.replies.size();
+  const std::size_t sms = wiring_.sms;
   seen_[index(request.tenant) * sms + index(request.sm)] |= u64{1} << request.warp;
   if (++seen_lookups_ < kEpoch) return;
   for (std::size_t i = 0; i < seen_.size(); ++i)
@@ -245,16 +245,16 @@ void SharedTlb::send_misses(Cycle now) {
   }
 }
 
-void SharedTlb::reply(SmId sm, const Translation& answer) {
-  Ring<Translation>& box = outbox_[index(sm)];
-  if (box.empty()) sending_.push_back(index(sm));
+void SharedTlb::reply(u32 port, const Translation& answer) {
+  Ring<Translation>& box = outbox_[port];
+  if (box.empty()) sending_.push_back(port);
   box.push(answer);
 }
 
 void SharedTlb::send_replies(Cycle now) {
   while (!hits_.empty() && hits_.front().at <= now) {
     const Hit hit = hits_.pop();
-    reply(hit.sm, hit.answer);
+    reply(hit.port, hit.answer);
   }
   std::erase_if(sending_, [&](u32 sm) {
     if (!wiring_.replies[sm]->can_push(now)) return false;

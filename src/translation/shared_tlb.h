@@ -45,11 +45,12 @@ class SharedTlb final : public Unit {
     u32 lanes = 1;
   };
   struct Wiring {
-    Funnel<TranslationRequest>& requests;     // a lane for each SM
-    std::vector<Link<Translation>*> replies;  // by SM
+    Funnel<TranslationRequest>& requests;     // a lane for each port: SMs, or the stages behind slices of the L2
+    std::vector<Link<Translation>*> replies;  // by port
     std::vector<MmuPort> mmus;                // one, or one for each tenant
-    u32 replies_per_sm = 1;                   // an SM never awaits more
+    u32 replies_per_port = 1;                 // a port never awaits more
     u32 tlbs = 1;                             // one, or one for each tenant
+    u32 sms = 1;
     const PlantedMistake* mistake = nullptr;
   };
   SharedTlb(const L2TlbConfig& config, Wiring wiring);
@@ -72,12 +73,12 @@ class SharedTlb final : public Unit {
 
  private:
   struct Waiter {
-    SmId sm{};
+    u32 port = 0;
     Cycle since = 0;
   };
   struct Hit {
     Translation answer;
-    SmId sm{};
+    u32 port = 0;
     Cycle at = 0;
   };
   struct Miss {
@@ -101,7 +102,7 @@ class SharedTlb final : public Unit {
   void let_go(u64 key);
   void send_misses(Cycle now);
   void send_replies(Cycle now);
-  void reply(SmId sm, const Translation& answer);
+  void reply(u32 port, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
   void begin_waits();
@@ -125,8 +126,8 @@ class SharedTlb final : public Unit {
   MissTable<Waiter> misses_;
   Ring<Hit> hits_;  // in order: every hit takes the same time
   std::vector<MissPort> ports_;
-  std::vector<Ring<Translation>> outbox_;  // by SM
-  std::vector<u32> sending_;               // SMs whose outbox is not empty, in no order
+  std::vector<Ring<Translation>> outbox_;  // by port
+  std::vector<u32> sending_;               // ports whose outbox is not empty, in no order
   u32 pointer_ = 0;                        // the SM that is asked first; moves on grants
   std::vector<u64> held_up_, nobody_;      // SMs whose request found no place for a miss, a bit each
   std::vector<u64> held_key_;              // by SM: the page of that request

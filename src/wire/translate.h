@@ -28,7 +28,8 @@ struct TranslationRequest {
   u64 key = 0;
   u64 page = 0;  // virtual address / page size
   u32 inst = 0;  // the dynamic instruction that asked first
-  SmId sm{};
+  u16 port = 0;  // where the answer goes
+  SmId sm{};     // of the instruction
   u8 warp = 0;
   TenantId tenant{};
 };

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "tenancy/even_share.h"
+#include "engine/even_share.h"
 #include "timing/scripted_tenants.h"
 #include "timing/tenant_runs.h"
 
