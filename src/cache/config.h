@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "cache/l2_admission.h"
+#include "cache/l2_victim.h"
 #include "config/fields.h"
 #include "config/validation.h"
 #include "engine/tag_array.h"
@@ -26,7 +28,6 @@ struct L1Config {
 };
 
 struct L2Config {
-  enum class Partition : u8 { kNone, kWays };
   enum class SliceBy : u8 { kChannel, kLine };
   u32 bytes = 2 * 1024 * 1024;
   u32 ways = 16;
@@ -39,7 +40,8 @@ struct L2Config {
   u32 write_back_entries = 16;
   SliceBy slice_by = SliceBy::kChannel;
   SetHash index = SetHash::kPolynomial;
-  Partition partition = Partition::kNone;
+  Policy<L2Admission> admission{"always"};
+  Policy<L2Victim> victim{"lru"};
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1u << 30), "size of all slices together");
     v("ways", ways, in(1, 64), "ways of a set");
@@ -59,9 +61,8 @@ struct L2Config {
       "a hash of the line's name");
     v("index", index, {"low_bits", "folded", "polynomial"},
       "how a line chooses its set: its low bits, all bits folded, or its remainder by a polynomial over GF(2)");
-    v("partition", partition, {"none", "ways"},
-      "whether tenants share every way, or each fills only its own, an equal number (one more for the first ones when "
-      "they do not divide)");
+    v.policy("admission", admission, "which requests are looked up, and whose lines are kept");
+    v.policy("victim", victim, "which line makes room for one that arrives");
   }
 };
 

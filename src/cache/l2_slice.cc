@@ -20,6 +20,8 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       wiring_(std::move(wiring)),
       memory_(wiring_.memory, wiring_.map),
       perform_(std::move(perform)),
+      victims_(config.victim.make(
+          {.tenants = wiring_.tenants, .ways = config.ways, .slice = wiring_.port, .seed = wiring_.seed})),
       tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
       lies_at_(wiring_.virtual_names ? tags_.entries() : 0),
       misses_(config.miss_entries, config.miss_merges),
@@ -28,7 +30,10 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries) {}
+      dirty_(config.miss_entries + config.write_back_entries) {
+  admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
+  if (admission_->admits_all()) admission_.reset();
+}
 
 void L2Slice::enable_blame(u32 tenants) {
   blame.enable(tenants,
@@ -111,7 +116,8 @@ Cycle L2Slice::tick(Cycle now) {
 void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = memory_.front(now);
   if (!reply || !filled_.empty()) return;
-  Meta meta{.copy = reply->copy};
+  if (!reply->name.is_line()) return answer_bypass(*reply, now);
+  L2Line meta{.copy = reply->copy};
   if (blame.on()) {
     const TenantId holder = reply->tenant;
     blame.leave(kFills, holder, memory_.arrival());
@@ -125,17 +131,38 @@ void L2Slice::accept_fill(Cycle now) {
   misses_.release(arrived.name.raw(), [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     meta.tenant = access.tenant;
+    meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  allocate(arrived.name, arrived.line, meta, now);
+  if (is_kept(arrived.name, meta)) allocate(arrived.name, arrived.line, meta, now);
 }
 
-void L2Slice::allocate(LineKey line, PhysAddr at, const Meta& meta, Cycle now) {
-  const std::vector<WayMask>& divided = wiring_.ways_of_tenant;
-  const u32 victim = tags_.victim(line.raw(), divided.empty() ? kAllWays : divided[index(meta.tenant)]);
-  const Meta& old = tags_.meta(victim);
-  SIM_CHECK(divided.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
+/// A line that was asked for to be read once goes no further, unless somebody wrote to it meanwhile.
+bool L2Slice::is_kept(LineKey line, const L2Line& arrived) {
+  if (unkept_.empty() || std::erase(unkept_, line) == 0 || arrived.dirty) return true;
+  ++stats.not_kept[arrived.tenant];
+  return false;
+}
+
+void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
+  const Handle<AccessRef> place{static_cast<u32>(reply.name.number())};
+  const AccessRef ref = bypassing_[place];
+  bypassing_.free(place);
+  if (blame.on()) {
+    blame.leave(kFills, reply.tenant, memory_.arrival());
+    last_fill_.only(reply.tenant, now);
+  }
+  wiring_.truth.answers(ref, accesses_[ref], memory_.pop(now).copy);
+  ++stats.bypass_answers;
+  filled_.push({ref, now});
+}
+
+void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now) {
+  const L2Set set(tags_, line.raw());
+  const u32 victim = set.first() + victims_->victim(set, meta);
+  const L2Line& old = tags_.meta(victim);
+  SIM_CHECK(!victims_->divides_tenants() || !tags_.valid(victim) || old.tenant == meta.tenant,
             "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
             index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {
@@ -192,14 +219,37 @@ void L2Slice::write_back(Cycle now) {
 void L2Slice::look_up(Cycle now) {
   for (u32 port = 0; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
-    if (!head || !look_up_one(*head, now)) return;
+    if (!head || !take(*head, now)) return;
     wiring_.requests.receive(wiring_.port, now);
   }
 }
 
-/// False leaves everything as it was: some resource is full, and its release will tick this unit.
-bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
+bool L2Slice::take(AccessRef ref, Cycle now) {
   const Access& access = accesses_[ref];
+  if (!admission_) return look_up_one(ref, access, true, now);
+  const L2Admission::Choice choice = admission_->admit({access.tenant, access.kind, access.walk_level});
+  if (choice == L2Admission::Choice::kBypass) return bypass(ref, access, now);
+  const bool reads = access.kind == AccessKind::kLoad || access.kind == AccessKind::kWalk;
+  return look_up_one(ref, access, !reads || choice == L2Admission::Choice::kCache, now);
+}
+
+bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
+  SIM_CHECK(access.kind == AccessKind::kWalk, "a request of tenant {} for data bypasses the L2, where it may be dirty",
+            index(access.tenant));
+  const PhysAddr at = address(access.in_l2);
+  if (!memory_.can_send(at, now)) return refuse(kMemoryLink, memory_.holders(at), now);
+  const Handle<AccessRef> place = bypassing_.make();
+  bypassing_[place] = ref;
+  memory_.send(
+      {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now,
+      blame.on());
+  ++stats.bypasses[access.tenant];
+  ++stats.bypass_fetches;
+  return true;
+}
+
+/// False leaves everything as it was: some resource is full, and its release will tick this unit.
+bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now) {
   const LineKey line = access.in_l2;
   const i32 entry = tags_.find(line.raw());
   if (entry >= 0) {
@@ -212,7 +262,7 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
              !misses_.contains(line.raw())) {
     if (hits_.full()) return refuse(kReplyEntry, now);
     if (too_many_dirty()) return refuse(kWriteBackEntry, now);
-    Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(access)};
+    L2Line meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(access)};
     perform(ref, access, meta);
     allocate(line, address(line), meta, now);
     ++stats.write_allocations[access.tenant];
@@ -231,6 +281,9 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
                    now, blame.on());
       if (blame.on()) held_[kMissEntry].add(access.tenant, now);
       ++stats.fetches;
+      if (!keep) unkept_.push_back(line);
+    } else if (keep && !unkept_.empty()) {
+      std::erase(unkept_, line);
     }
     misses_.join(line.raw(), ref);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
@@ -247,13 +300,14 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
 
 void L2Slice::count(const Access& access, bool hit) {
   ++stats.lookups[access.tenant];
+  if (admission_) admission_->looked_up({access.tenant, access.kind, access.walk_level}, hit);
   if (access.kind != AccessKind::kWalk) return;
   ++stats.walk_lookups[access.walk_level - 1][access.tenant];
   stats.walk_hits[access.walk_level - 1][access.tenant] += hit;
 }
 
 /// The line is here: a store or an atomic is performed, and the answer is settled.
-void L2Slice::perform(AccessRef ref, const Access& access, Meta& meta) {
+void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
   const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (writes) {
     meta.dirty = true;

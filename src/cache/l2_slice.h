@@ -9,12 +9,14 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "cache/config.h"
 #include "cache/memory_port.h"
 #include "engine/miss_table.h"
+#include "engine/pool.h"
 #include "engine/ring.h"
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
@@ -30,7 +32,8 @@ struct L2Stats {
   static constexpr u32 kWalkLevels = 4;
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
-  Counter fills, write_backs, fetches;
+  PerTenant<Counter> bypasses, not_kept;
+  Counter fills, write_backs, fetches, bypass_fetches, bypass_answers;
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "requests that were looked up");
     v("hits", hits, "lines", "requests that found their line");
@@ -38,9 +41,13 @@ struct L2Stats {
     v("merges", merges, "lines", "requests that joined a fetch under way");
     v("write_allocations", write_allocations, "lines", "whole-line stores that took a line without a fetch");
     v("atomics", atomics, "lines", "line atomics performed");
+    v("bypasses", bypasses, "lines", "requests that went to memory without a look-up");
+    v("not_kept", not_kept, "lines", "lines that arrived and were not kept");
     v("replies", replies, "packets", "replies sent");
     v("fetches", fetches, "lines", "lines asked for from memory");
     v("fills", fills, "lines", "lines that arrived from memory");
+    v("bypass_fetches", bypass_fetches, "lines", "lines asked for from memory without a look-up");
+    v("bypass_answers", bypass_answers, "lines", "those that arrived");
     v("write_backs", write_backs, "lines", "dirty lines written to memory");
     for (u32 i = 0; i < kWalkLevels; ++i) {
       v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines", "of those: reads of page tables");
@@ -49,8 +56,8 @@ struct L2Stats {
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
                sum(hits, misses, merges, write_allocations));
-    v.identity("every request is answered", sum(lookups), sum(replies));
-    v.identity("every line asked for arrives", sum(fetches), sum(fills));
+    v.identity("every request is answered", sum(lookups, bypasses), sum(replies));
+    v.identity("every line asked for arrives", sum(fetches, bypass_fetches), sum(fills, bypass_answers));
   }
 };
 
@@ -66,8 +73,9 @@ class L2Slice final : public Unit {
     MemoryPort::Wiring memory;
     const LineMap& map;
     LineTruth& truth;
-    std::vector<WayMask> ways_of_tenant = {};  // which ways each tenant fills; empty: all
-    bool virtual_names = false;                // memory is asked by name, and tells where a line lies
+    bool virtual_names = false;  // memory is asked by name, and tells where a line lies
+    u32 tenants = 1;
+    u64 seed = 1;
   };
   L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
@@ -90,11 +98,6 @@ class L2Slice final : public Unit {
   Blame blame;  // of replies and fills; requests wait at the crossbar's port
 
  private:
-  struct Meta {
-    TenantId tenant{};
-    bool dirty = false;
-    [[no_unique_address]] LineCopy copy{};
-  };
   struct Dirty {
     LineKey line;
     PhysAddr at;
@@ -123,9 +126,13 @@ class L2Slice final : public Unit {
   void send_reply(Cycle now);
   void write_back(Cycle now);
   void look_up(Cycle now);
-  bool look_up_one(AccessRef ref, Cycle now);
-  void allocate(LineKey line, PhysAddr at, const Meta& meta, Cycle now);
-  void perform(AccessRef ref, const Access& access, Meta& meta);
+  bool take(AccessRef ref, Cycle now);
+  bool bypass(AccessRef ref, const Access& access, Cycle now);
+  bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
+  void answer_bypass(const DramReply& reply, Cycle now);
+  bool is_kept(LineKey line, const L2Line& arrived);
+  void allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now);
+  void perform(AccessRef ref, const Access& access, L2Line& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
   bool is_leaving(LineKey line) const;
@@ -145,13 +152,17 @@ class L2Slice final : public Unit {
   Wiring wiring_;
   MemoryPort memory_;
   PerformAtomic perform_;
-  TagArray<Meta> tags_;
+  std::unique_ptr<L2Admission> admission_;  // none: everything is looked up and kept
+  std::unique_ptr<L2Victim> victims_;
+  TagArray<L2Line> tags_;
   std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released
   Blame::Queue waiting_hits_{kReplies}, waiting_filled_{kReplies};
-  Ring<Dirty> dirty_;  // lines on their way to memory
+  Ring<Dirty> dirty_;            // lines on their way to memory
+  std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
+  Pool<AccessRef> bypassing_;    // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;

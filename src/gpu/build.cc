@@ -24,12 +24,18 @@ void Gpu::build_translation() {
     return made;
   };
   tlb_wires_ = wires(tlb_ports(), config_.l2_tlb.link_cycles, tlb_ports());
+  if (translates_in_sm() && config_.l2_tlb.fill.make({})->wants_merged_warps()) {
+    const u32 latency = config_.l2_tlb.link_cycles;
+    tlb_wires_.merged_warps = std::make_unique<Funnel<MergedWarp>>(scheduler_, tlb_ports(), latency, latency + 1);
+  }
   for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(lanes_to_mmu(), config_.mmu.transit_cycles, 1));
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
   Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
-  if (translates_in_sm()) translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get()};
+  if (translates_in_sm()) {
+    translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get(), tlb_wires_.merged_warps.get()};
+  }
   return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
           *starts_[sm],
           *done_[sm],
@@ -41,8 +47,7 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const u32 sms = config_.sm.count, slices = config_.l2.slices;
-  const bool walks_use_l2 = config_.mmu.walks_via == MmuConfig::Via::kL2;
-  const u32 ports = sms + (walks_use_l2 ? static_cast<u32>(mmu_wires_.size()) : 0);
+  const u32 ports = sms + (mmu_uses(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
   requests_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, ports, slices);
   replies_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, slices, ports);
   std::vector<BlockDispatcher::SmPort> sm_ports;
@@ -69,6 +74,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
     replies_->connect_output(i, unit);
     if (!translates_in_sm()) continue;
     tlb_wires_.requests->connect_producer(i, unit);
+    if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_producer(i, unit);
     tlb_port_units_.push_back(unit);
   }
 }
@@ -88,21 +94,6 @@ DramChannelSetup Gpu::channel_setup(u32 channel) const {
   return setup;
 }
 
-std::vector<WayMask> Gpu::ways_of_tenants() const {
-  if (config_.l2.partition == L2Config::Partition::kNone) return {};
-  const u32 tenants = static_cast<u32>(tenants_.size());
-  if (tenants > config_.l2.ways) {
-    input_error("l2.partition: {} ways cannot be divided among {} tenants; give each at least one", config_.l2.ways,
-                tenants);
-  }
-  std::vector<WayMask> masks;
-  for (u32 i = 0; i < tenants; ++i) {
-    const EvenShare share = even_share(config_.l2.ways, tenants, i);
-    masks.push_back((share.count == 64 ? kAllWays : (WayMask{1} << share.count) - 1) << share.first);
-  }
-  return masks;
-}
-
 void Gpu::build_memory() {
   const u32 slices = config_.l2.slices, channels = config_.dram.channels;
   const PerformAtomic perform = [this](TenantId tenant, u32 atomic, u64 lanes) {
@@ -114,11 +105,11 @@ void Gpu::build_memory() {
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
-    slices_.push_back(
-        std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-                                  L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_, truth_,
-                                                  ways_of_tenants(), config_.translation == TranslateAt::kAfterL2},
-                                  perform));
+    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+                                                L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_,
+                                                                truth_, config_.translation == TranslateAt::kAfterL2,
+                                                                static_cast<u32>(tenants_.size()), config_.run.seed},
+                                                perform));
     const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
     slices_[i]->connect(unit);
     slice_units_.push_back(unit);
@@ -180,8 +171,9 @@ void Gpu::connect_ways_to_memory() {
   }
 }
 
-std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
-  if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
+  if (!mmu_uses(way)) return nullptr;
+  if (way == WalkPath::Way::kL2) {
     return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, truth_,
                                            config_.sm.count + mmu, config_.line_bytes);
   }
@@ -198,13 +190,16 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
 void Gpu::connect_translation() {
   if (!tlb_wires_.requests) return;
   const u32 tenants = static_cast<u32>(tenants_.size()), lanes = lanes_to_mmu();
-  SharedTlb::Wiring tlb_wiring{*tlb_wires_.requests,
-                               {},
-                               {},
-                               translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
-                               config_.l2_tlb.per_tenant ? tenants : 1,
-                               config_.sm.count,
-                               &truth_.mistake};
+  SharedTlb::Wiring tlb_wiring{
+      .requests = *tlb_wires_.requests,
+      .replies_per_port = translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
+      .tlbs = config_.l2_tlb.per_tenant ? tenants : 1,
+      .tenants = tenants,
+      .sms = config_.sm.count,
+      .warps = config_.sm.warps,
+      .seed = config_.run.seed,
+      .merged_warps = tlb_wires_.merged_warps.get(),
+      .mistake = &truth_.mistake};
   for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
   for (const TlbWires& mmu : mmu_wires_) {
     tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), lanes});
@@ -212,21 +207,27 @@ void Gpu::connect_translation() {
   tlb_ = std::make_unique<SharedTlb>(config_.l2_tlb, std::move(tlb_wiring));
   const UnitId tlb_unit = scheduler_.add(*tlb_, "l2_tlb.0");
   tlb_wires_.requests->connect_consumer(tlb_unit);
+  if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_consumer(tlb_unit);
   for (u32 port = 0; port < tlb_ports(); ++port) tlb_wires_.replies[port]->connect(tlb_unit, tlb_port_units_[port]);
   for (u32 i = 0; i < mmu_wires_.size(); ++i) {
     mmus_.push_back(
         std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed,
-                              Mmu::Wiring{*mmu_wires_[i].requests, *mmu_wires_[i].replies[0],
-                                          config_.l2_tlb.miss_entries, spaces_, walk_memory(i), &truth_.mistake}));
+                              Mmu::Wiring{*mmu_wires_[i].requests,
+                                          *mmu_wires_[i].replies[0],
+                                          config_.l2_tlb.miss_entries,
+                                          spaces_,
+                                          {walk_memory(i, WalkPath::Way::kL2), walk_memory(i, WalkPath::Way::kMemory)},
+                                          &truth_.mistake}));
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
     mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
     for (u32 lane = 0; lane < lanes; ++lane) mmu_wires_[i].requests->connect_producer(lane, tlb_unit);
     mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
-    if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+    if (mmu_uses(WalkPath::Way::kL2)) {
       requests_->connect_input(config_.sm.count + i, unit);
       replies_->connect_output(config_.sm.count + i, unit);
-    } else {
+    }
+    if (mmu_uses(WalkPath::Way::kMemory)) {
       for (u32 channel = 0; channel < channels_.size(); ++channel) {
         const size_t way = i * channels_.size() + channel;
         walk_to_dram_[way]->connect(unit, channel_units_[channel]);

@@ -128,6 +128,10 @@ struct GpuConfig {
               "must be a multiple of dram.channels ({}), or l2.slice_by must be \"line\"", dram.channels);
     v.require(!slice_by_channel || translation != TranslateAt::kAfterL2, "translation",
               "needs l2.slice_by = \"line\": the channel of a line is not known before it is translated");
+    v.require(
+        translation != TranslateAt::kAfterL2 || !mmu.walk_path.make({})->uses(WalkPath::Way::kL2), "translation",
+        "needs mmu.walk_path.use = \"memory\": a walk that waits for an entry of the L2 would wait for lines that "
+        "wait for the walk");
     v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
@@ -137,10 +141,10 @@ struct GpuConfig {
     v.require(slice % (l2.ways * line_bytes) == 0 && std::has_single_bit(slice / (l2.ways * line_bytes)), "l2.bytes",
               "must give each of {} slices a power of two of sets of {} ways of {} bytes", l2.slices, l2.ways,
               line_bytes);
-    v.require(
-        l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone || !slice_by_channel,
-        "l2.partition",
-        "must be none when dram.partition is channels: a channel's slices of the L2 are its tenant's own already");
+    v.require(l2.victim.use != "tenant_ways" || dram.partition == MemoryPartition::kNone || !slice_by_channel,
+              "l2.victim.use",
+              "must not be tenant_ways when dram.partition is channels: a channel's slices of the L2 are its tenant's "
+              "own already");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
     v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; leave out run.sms");
     v.require(!time || tenancy.share == TenancyConfig::Share::kFixed, "tenancy.share",

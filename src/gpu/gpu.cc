@@ -75,7 +75,7 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
-    if (config_.mmu.walks_via == MmuConfig::Via::kL2)
+    if (mmu_uses(WalkPath::Way::kL2))
       add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
   }
   for (u32 i = 0; i < slices_.size(); ++i) {

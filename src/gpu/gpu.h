@@ -155,7 +155,6 @@ class Gpu {
     return std::make_unique<Link<T>>(scheduler_, LinkShape{.latency = latency});
   }
   u32 cycles_to_dram() const { return config_.dram.link_cycles + config_.dram.controller_cycles; }
-  std::vector<WayMask> ways_of_tenants() const;
   /// Whether SMs have TLBs.
   bool translates_in_sm() const {
     return config_.translation == TranslateAt::kBeforeL1 || config_.translation == TranslateAt::kAfterL1;
@@ -165,7 +164,9 @@ class Gpu {
   /// Lanes from the shared TLB to an MMU: what cannot hold each other up.
   u32 lanes_to_mmu() const;
   void connect_translation();
-  std::unique_ptr<WalkMemory> walk_memory(u32 mmu);
+  /// Whether walks may take that way.
+  bool mmu_uses(WalkPath::Way way) const { return config_.mmu.walk_path.make({})->uses(way); }
+  std::unique_ptr<WalkMemory> walk_memory(u32 mmu, WalkPath::Way way);
   Sm::Wiring sm_wiring(u32 sm);
   void describe_stats();
   void enable_blame();
@@ -228,7 +229,8 @@ class Gpu {
   /// The wires of the shared TLB or of an MMU.
   struct TlbWires {
     std::unique_ptr<Funnel<TranslationRequest>> requests;
-    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by SM, or one to the shared TLB
+    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by port, or one to the shared TLB
+    std::unique_ptr<Funnel<MergedWarp>> merged_warps;         // from SMs, if the fill policy wants them
   };
   TlbWires tlb_wires_;
   std::vector<TlbWires> mmu_wires_;

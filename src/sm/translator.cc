@@ -95,6 +95,10 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
                            .warp = access.warp,
                            .tenant = access.tenant});
     }
+    if (outlook == Join::kMerged && wiring_.port.merged_warps != nullptr &&
+        wiring_.port.merged_warps->can_push(index(sm_), now)) {
+      wiring_.port.merged_warps->push(index(sm_), now, {key, sm_, access.warp});
+    }
     its.wait = waits_.make();
     waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst};
     misses_.join(key, its.wait);

@@ -57,6 +57,7 @@ class Translator {
   struct Port {
     Funnel<TranslationRequest>* requests = nullptr;
     Link<Translation>* answers = nullptr;
+    Funnel<MergedWarp>* merged_warps = nullptr;  // if the shared TLB's fill policy wants them
   };
   struct Wiring {
     TranslateAt at = TranslateAt::kNowhere;

@@ -8,7 +8,9 @@
 #include "config/registry.h"
 #include "config/validation.h"
 #include "engine/tag_array.h"
+#include "translation/tlb_fill.h"
 #include "translation/walk_order.h"
+#include "translation/walk_path.h"
 #include "translation/walk_scheduler.h"
 
 namespace terrace {
@@ -88,6 +90,7 @@ struct L2TlbConfig : TlbConfig {
   u32 miss_entries = 256;
   u32 link_cycles = 1;
   Turn turn = Turn::kRequest;
+  Policy<TlbFillPolicy> fill{"always"};
   bool per_tenant = false;
   L2TlbConfig() {
     entries = 512;
@@ -102,6 +105,7 @@ struct L2TlbConfig : TlbConfig {
     v("turn", turn, {"request", "instruction"},
       "what an SM may have looked up before the next SM's turn comes: one page, or all pages of one instruction that "
       "follow each other closely");
+    v.policy("fill", fill, "which structure takes a translation that arrives");
     v("per_tenant", per_tenant,
       "every tenant has one of this size and as many ports for itself; the misses are one pool");
   }
@@ -157,17 +161,16 @@ struct FrontTlbConfig : TlbConfig {
 };
 
 struct MmuConfig {
-  enum class Via : u8 { kL2, kDram };
   enum class Scope : u8 { kAll, kTenant };
   u32 walkers = 16;
   u32 queue_entries = 192;
   u32 rate = 1;
   u32 transit_cycles = 1;
-  Via walks_via = Via::kL2;
   Scope back_pressure = Scope::kAll;
   bool per_tenant = false;
   Policy<WalkScheduler> walk_scheduler{"shared"};
   Policy<WalkOrder> walk_order{"fcfs"};
+  Policy<WalkPath> walk_path{"l2"};
   FrontTlbConfig tlb1, tlb2;
   WalkCacheConfig walk_cache;
   void describe(Fields& v) {
@@ -175,11 +178,11 @@ struct MmuConfig {
     v("queue_entries", queue_entries, in(1, 65536), "walks waiting for a walker, all tenants together");
     v("rate", rate, in(1, 64), "requests that are taken in per cycle");
     v("transit_cycles", transit_cycles, in(1, 10'000), "cycles between the shared TLB and the MMU, each way");
-    v("walks_via", walks_via, {"l2", "dram"}, "how walkers read page tables: through the GPU's L2, or from memory");
     v("back_pressure", back_pressure, {"all", "tenant"}, "whom a walk that finds no place holds up");
     v("per_tenant", per_tenant, "every tenant has a walk system of this size for itself");
     v.policy("walk_scheduler", walk_scheduler, "which walker takes a walk, and which queue an idle walker serves");
     v.policy("walk_order", walk_order, "in which order a queue gives out its walks");
+    v.policy("walk_path", walk_path, "which way a walk's reads take to memory");
     v.group("tlb1", tlb1, "first TLB in front of the walks");
     v.group("tlb2", tlb2, "second TLB in front of the walks");
     v.group("walk_cache", walk_cache, "page-table entries kept close to the walkers");

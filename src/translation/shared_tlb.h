@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/funnel.h"
@@ -20,12 +22,14 @@
 namespace terrace {
 
 struct SharedTlbStats : TlbStats {
-  PerTenant<Counter> replies, fills, held, wavefronts;
+  PerTenant<Counter> replies, fills, bypass_hits, bypass_fills, held, wavefronts;
   Counter wavefront_epochs;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "translations that came from the MMU");
+    v("bypass_hits", bypass_hits, "pages", "hits that the bypass cache answered");
+    v("bypass_fills", bypass_fills, "pages", "translations that went into the bypass cache");
     v("held", held, "pages", "entries in use when an epoch of 1,024 look-ups ends, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
@@ -45,12 +49,16 @@ class SharedTlb final : public Unit {
     u32 lanes = 1;
   };
   struct Wiring {
-    Funnel<TranslationRequest>& requests;     // a lane for each port: SMs, or the stages behind slices of the L2
-    std::vector<Link<Translation>*> replies;  // by port
-    std::vector<MmuPort> mmus;                // one, or one for each tenant
-    u32 replies_per_port = 1;                 // a port never awaits more
-    u32 tlbs = 1;                             // one, or one for each tenant
+    Funnel<TranslationRequest>& requests;          // a lane for each port: SMs, or the stages behind slices of the L2
+    std::vector<Link<Translation>*> replies = {};  // by port
+    std::vector<MmuPort> mmus = {};                // one, or one for each tenant
+    u32 replies_per_port = 1;                      // a port never awaits more
+    u32 tlbs = 1;                                  // one, or one for each tenant
+    u32 tenants = 1;
     u32 sms = 1;
+    u32 warps = 1;  // of an SM
+    u64 seed = 1;
+    Funnel<MergedWarp>* merged_warps = nullptr;  // a lane for each SM, if the fill policy wants them
     const PlantedMistake* mistake = nullptr;
   };
   SharedTlb(const L2TlbConfig& config, Wiring wiring);
@@ -60,8 +68,8 @@ class SharedTlb final : public Unit {
 
   // Between cycles only.
   void flush();
-  void flush_page(u64 key) { tlb_of(tenant_of_key(key)).flush_page(key); }
-  void flush_tenant(TenantId tenant) { tlb_of(tenant).flush_tenant(tenant); }
+  void flush_page(u64 key);
+  void flush_tenant(TenantId tenant);
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -74,6 +82,7 @@ class SharedTlb final : public Unit {
  private:
   struct Waiter {
     u32 port = 0;
+    TlbAsker asker;
     Cycle since = 0;
   };
   struct Hit {
@@ -96,7 +105,9 @@ class SharedTlb final : public Unit {
   enum Cause : u32 { kPorts, kMisses, kMmu };
   static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
 
+  void accept_merged_warps(Cycle now);
   void accept_results(Cycle now);
+  void fill(const Translation& result, TenantId tenant);
   void look_up(Cycle now);
   bool look_up_one(const TranslationRequest& request, Cycle now);
   void let_go(u64 key);
@@ -123,6 +134,10 @@ class SharedTlb final : public Unit {
   std::vector<Tlb> tlbs_;         // one, or one for each tenant
   std::vector<u32> lookups_;      // by TLB: of this tick
   std::vector<u64> passed_over_;  // SMs that are not asked in this tick, a bit each
+  std::unique_ptr<TlbFillPolicy> fill_policy_;
+  Tlb bypass_;                                             // none unless the policy wants one
+  std::unordered_map<u64, std::vector<TlbAsker>> merged_;  // by page: looked up, never iterated
+  std::vector<TlbAsker> askers_;                           // of the translation that arrives
   MissTable<Waiter> misses_;
   Ring<Hit> hits_;  // in order: every hit takes the same time
   std::vector<MissPort> ports_;

@@ -1,5 +1,5 @@
-// How a walker's reads reach memory: through the GPU's L2 like any load, or straight to the memory channels, as an
-// IOMMU's do. The MMU cannot tell.
+// The ways that a walker's reads can take to memory (walk_path.h): through the GPU's L2 like any load, or straight to the
+// memory channels, as an IOMMU's do. The MMU cannot tell.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,19 +10,13 @@
 #include "engine/link.h"
 #include "engine/types.h"
 #include "noc/crossbar.h"
+#include "translation/walk_path.h"
 #include "wire/access.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
-
-struct WalkRead {
-  PhysAddr line;
-  u32 walker = 0;
-  TenantId tenant{};
-  u8 level = 0;
-};
 
 class WalkMemory {
  public:

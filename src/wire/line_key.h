@@ -16,10 +16,13 @@ class LineKey {
   static constexpr LineKey of_tenant(TenantId tenant, u64 number) {
     return LineKey(u64{index(tenant) + 1u} << kNumberBits | number);
   }
+  /// No line, but a number that only the requester understands.
+  static constexpr LineKey no_line(u64 number) { return LineKey(u64{0xff} << kNumberBits | number); }
   /// A name as a tag array keeps it.
   static constexpr LineKey from_raw(u64 raw) { return LineKey(raw); }
 
   constexpr bool is_physical() const { return raw_ >> kNumberBits == 0; }
+  constexpr bool is_line() const { return raw_ >> kNumberBits != 0xff; }
   constexpr u64 number() const { return raw_ & ((u64{1} << kNumberBits) - 1); }
   /// Space and number in one word. Names of physical lines are their numbers.
   constexpr u64 raw() const { return raw_; }

@@ -34,6 +34,13 @@ struct TranslationRequest {
   TenantId tenant{};
 };
 
+/// Word of a warp that waits for a page which its SM has asked for already.
+struct MergedWarp {
+  u64 key = 0;
+  SmId sm{};
+  u8 warp = 0;
+};
+
 /// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.
 struct WalkReport {
   u64 sequence = 0;  // among all walks of the walk system, in the order in which they started

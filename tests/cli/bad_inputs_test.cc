@@ -156,19 +156,28 @@ std::vector<BadInput> in_run() {
        "(2, 65536, "
        "98304); launch smaller blocks or raise sm.warps, sm.registers or sm.shared_bytes"},
       {"RunSlicesThatDoNotDivide", run({"--tenant", "mm", "--set", "l2.slices=20"}),
-       "--set: l2.slices = 20 must be a multiple of dram.channels (16)"},
+       "--set: l2.slices = 20 must be a multiple of dram.channels (16), or l2.slice_by must be \"line\""},
       {"RunMoreTenantsThanWays",
        run({"--tenant", "mm", "--tenant", "mm", "--tenant", "mm", "--size", "mini", "--set", "l2.ways=2", "--set",
-            "l2.partition=ways"}),
-       "l2.partition: 2 ways cannot be divided among 3 tenants; give each at least one"},
+            "l2.victim.use=tenant_ways"}),
+       "l2.victim: 2 ways cannot be divided among 3 tenants; give each at least one"},
       {"RunMoreTenantsThanChannels",
        {"run", "--gpu", "simt_8cu", "--tenant", "mm", "--tenant", "mm", "--tenant", "mm", "--size", "mini", "--set",
         "dram.partition=channels"},
        "dram.partition: 2 channels cannot be divided among 3 tenants; give each at least one"},
       {"RunWaysOfSlicesThatAreOwn",
-       run({"--tenant", "mm", "--set", "l2.partition=ways", "--set", "dram.partition=channels"}),
-       "--set: l2.partition = \"ways\" must be none when dram.partition is channels: a channel's slices of the L2 are "
-       "its tenant's own already"},
+       run({"--tenant", "mm", "--set", "l2.victim.use=tenant_ways", "--set", "dram.partition=channels"}),
+       "--set: l2.victim.use = \"tenant_ways\" must not be tenant_ways when dram.partition is channels: a channel's "
+       "slices of the L2 are its tenant's own already"},
+      {"RunVirtualL2BySlicesOfChannels", run({"--tenant", "mm", "--set", "translation=after_l2"}),
+       "--set: translation = \"after_l2\" needs l2.slice_by = \"line\": the channel of a line is not known before it "
+       "is "
+       "translated"},
+      {"RunVirtualL2WithWalksThroughIt",
+       run({"--tenant", "mm", "--set", "translation=after_l2", "--set", "l2.slice_by=line"}),
+       "--set: translation = \"after_l2\" needs mmu.walk_path.use = \"memory\": a walk that waits for an entry of the "
+       "L2 "
+       "would wait for lines that wait for the walk"},
       {"RunLeavesBeforeItArrives", run({"--tenant", "mm:arrive=50,leave=20"}),
        "run.tenants: mm leaves in cycle 20, not after cycle 50, in which it arrives"},
       {"RunFileWithAParameter", run({"--tenant", "own.toml:arrive=50,n=3"}),

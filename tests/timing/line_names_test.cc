@@ -28,6 +28,7 @@ class LineNames : public testing::TestWithParam<Place> {
   static GpuConfig placed(GpuConfig config) {
     config.translation = GetParam().at;
     config.l2.slice_by = GetParam().slice_by;
+    if (config.translation == TranslateAt::kAfterL2) config.mmu.walk_path.use = "memory";
     return config;
   }
 };
@@ -35,12 +36,11 @@ class LineNames : public testing::TestWithParam<Place> {
 /// Dev builds check every answer (wire/line_truth.h), all builds the identities.
 TEST_P(LineNames, LinesUnderPressureHoldWhatTheyShould) {
   for (u64 seed = 0; seed < 4; ++seed) {
-    GpuConfig config = placed(crowded_gpu());
-    if (seed % 2 == 1) config.mmu.walks_via = MmuConfig::Via::kDram;
-    ScriptedTenants run(config, {crowd(seed, 2), crowd(seed + 100, 2)});
+    GpuConfig config = crowded_gpu();
+    if (seed % 2 == 1) config.mmu.walk_path.use = "memory";
+    ScriptedTenants run(placed(config), {crowd(seed, 2), crowd(seed + 100, 2)});
     ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
     run.gpu().stats().check_identities();
-    EXPECT_TRUE(run.gpu().quiet());
   }
 }
 
@@ -54,17 +54,18 @@ TEST_P(LineNames, PagesMayMoveBetweenLaunches) {
 
 TEST_P(LineNames, ProgramsPassTheirOwnChecks) {
   for (const char* gpu : {"dws_30sm", "vc_16cu"}) {
-    RunRequest request = tenant_run("bfs mm histo", {}, {}, gpu);
+    RunRequest request = tenant_run("bfs mm fft", {}, {}, gpu);
     request.config = placed(request.config);
-    const RunResult result = simulate(request);
-    EXPECT_TRUE(result.checks_passed) << gpu;
+    request.check = true;
+    EXPECT_TRUE(expect_laws(request, 1).checks_passed) << gpu;
   }
 }
 
 TEST_P(LineNames, TheSmallestQueuesDoNotLock) {
   RunRequest request = tenant_run("bfs gups", tiny_queues());
   request.config = placed(request.config);
-  EXPECT_NO_THROW(simulate(request));
+  request.check = true;
+  EXPECT_TRUE(expect_laws(request, 3).checks_passed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, LineNames, testing::ValuesIn(kPlaces),
@@ -79,6 +80,7 @@ Sums look_ups(TranslateAt at, u32 lines, u32 rounds) {
   config.sm.count = 1;
   config.translation = at;
   config.l2.slice_by = L2Config::SliceBy::kLine;
+  config.mmu.walk_path.use = "memory";
   ScriptedTenants run(config, {{.script = {{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
                                             [=](const ScriptPlace& place, u32) {
                                               return GuestMemory::kBase + place.round % lines * u64{4096 + 128};

@@ -139,7 +139,7 @@ TEST(TranslationTiming, AWalkStraightToMemoryCostsItsLevelsTimesTheLatencyOfMemo
   // With entries on one line each and four nodes, reads of a walk after the first find their rows closed or open in
   // ways that depend on the map; what is exact is that every read costs the same when rows are always closed.
   GpuConfig config = walking_gpu();
-  config.mmu.walks_via = MmuConfig::Via::kDram;
+  config.mmu.walk_path.use = "memory";
   config.dram.row_policy = RowPolicy::kClosed;
   config.core_mhz = config.dram.resolved().clock_mhz;
   const double four = cost_of_round(config, 9);

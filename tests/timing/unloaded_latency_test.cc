@@ -144,7 +144,7 @@ TEST_P(UnloadedLatency, AWalkWithoutAWalkCache) {
   config.mmu.walk_cache.kind = WalkCacheConfig::Kind::kNone;
   config.mmu.walk_cache.protect = false;
   const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
-  if (config.mmu.walks_via == MmuConfig::Via::kL2) {
+  if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, 4 * l2_read(config)) << "its four lines are in the L2";
   } else {
     EXPECT_NEAR(walk, 4 * dram_read(config), 4 * edges(config));
@@ -159,7 +159,7 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
   }
   const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
   const u32 cache = config.mmu.walk_cache.cycles;
-  if (config.mmu.walks_via == MmuConfig::Via::kL2) {
+  if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, cache + l2_read(config));
   } else {
     EXPECT_NEAR(walk, cache + dram_read(config), edges(config));
