@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/paths.h"
 #include "engine/check.h"
+#include "report/report.h"
 #include "text/suggest.h"
 #include "version.h"
 
@@ -110,6 +111,8 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "report") {
     app.add_option("--store", line.sweep.store, "file of results, results.db when left out")->type_name("FILE");
     app.add_option("--out", line.sweep.out, "folder to write, made when it is not there")->type_name("DIR")->required();
+    app.add_flag("--stats", line.sweep.stats,
+                 fmt::format("every statistic of every job, of more than {} jobs too", kMostJobsWithStats));
   }
   if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another one"}});
 }

@@ -28,7 +28,8 @@ struct RunOptions {
 
 struct StoreOptions {
   std::string store = "results.db";
-  std::string out;  // where a report goes
+  std::string out;     // where a report goes
+  bool stats = false;  // those of however many jobs
   std::string executor = "local", jobs, memory, size, seeds;
   bool dry_run = false, retry_failed = false, quiet = false;
 };
