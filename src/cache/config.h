@@ -47,8 +47,7 @@ struct L2Config {
     v("ways", ways, in(1, 64), "ways of a set");
     v("slices", slices, in(1, 256), "slices, each a bank with its own queues");
     v("ports", ports, in(1, 16),
-      "look-ups that a slice makes per cycle, at most; the crossbar brings it one packet per cycle, so that more than "
-      "one changes nothing yet");
+      "look-ups that a slice makes per cycle; as many packets reach and leave it at a time, one flit each per cycle");
     v("hit_cycles", hit_cycles, in(1, 1000), "cycles from a look-up to its reply");
     v("miss_entries", miss_entries, in(1, 4096), "lines on their way from memory, per slice");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for one line");

@@ -106,7 +106,7 @@ Cycle L2Slice::tick(Cycle now) {
   if (blame.on() && replies_due_) begin_waits();
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
-  send_reply(now);
+  send_replies(now);
   write_back(now);
   look_up(now);
   if (blame.on()) note_waits(now);
@@ -141,7 +141,7 @@ void L2Slice::accept_fill(Cycle now) {
 /// A line that was asked for to be read once goes no further, unless somebody wrote to it meanwhile.
 bool L2Slice::is_kept(LineKey line, const L2Line& arrived) {
   if (unkept_.empty() || std::erase(unkept_, line) == 0 || arrived.dirty) return true;
-  ++stats.not_kept[arrived.tenant];
+  ++admission_stats.not_kept[arrived.tenant];
   return false;
 }
 
@@ -154,8 +154,7 @@ void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
     last_fill_.only(reply.tenant, now);
   }
   wiring_.truth.answers(ref, accesses_[ref], memory_.pop(now).copy);
-  ++stats.bypass_answers;
-  filled_.push({ref, now});
+  filled_.push({ref, now, true});
 }
 
 void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now) {
@@ -175,11 +174,17 @@ void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now)
   if (!lies_at_.empty()) lies_at_[victim] = at;
 }
 
-void L2Slice::send_reply(Cycle now) {
+void L2Slice::send_replies(Cycle now) {
+  for (u32 port = 0; port < config_.ports; ++port) {
+    if (!send_reply(now)) return;
+  }
+}
+
+bool L2Slice::send_reply(Cycle now) {
   reply_refused_ = false;
   const bool from_fill = !filled_.empty() && filled_.front().at <= now;
   Ring<Reply>& queue = from_fill ? filled_ : hits_;
-  if (queue.empty() || queue.front().at > now) return;
+  if (queue.empty() || queue.front().at > now) return false;
   const AccessRef ref = queue.front().access;
   const Access& access = accesses_[ref];
   const u32 output = access.port;
@@ -187,7 +192,7 @@ void L2Slice::send_reply(Cycle now) {
   if (reply_refused_) {
     // The port is free, but the SM's lane is full: of its own packets.
     if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant, now);
-    return;
+    return false;
   }
   if (blame.on()) {
     blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at);
@@ -197,9 +202,10 @@ void L2Slice::send_reply(Cycle now) {
   const bool carries_line = access.kind == AccessKind::kLoad;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
                        access.tenant);
-  ++stats.replies[access.tenant];
+  ++(queue.front().bypass ? admission_stats.bypass_replies : stats.replies)[access.tenant];
   event(now, "replies to port {}", output);
   queue.pop();
+  return true;
 }
 
 void L2Slice::write_back(Cycle now) {
@@ -243,8 +249,7 @@ bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
   memory_.send(
       {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now,
       blame.on());
-  ++stats.bypasses[access.tenant];
-  ++stats.bypass_fetches;
+  ++admission_stats.bypasses[access.tenant];
   return true;
 }
 

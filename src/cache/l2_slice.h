@@ -32,8 +32,7 @@ struct L2Stats {
   static constexpr u32 kWalkLevels = 4;
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
-  PerTenant<Counter> bypasses, not_kept;
-  Counter fills, write_backs, fetches, bypass_fetches, bypass_answers;
+  Counter fills, write_backs, fetches;
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "requests that were looked up");
     v("hits", hits, "lines", "requests that found their line");
@@ -41,13 +40,9 @@ struct L2Stats {
     v("merges", merges, "lines", "requests that joined a fetch under way");
     v("write_allocations", write_allocations, "lines", "whole-line stores that took a line without a fetch");
     v("atomics", atomics, "lines", "line atomics performed");
-    v("bypasses", bypasses, "lines", "requests that went to memory without a look-up");
-    v("not_kept", not_kept, "lines", "lines that arrived and were not kept");
     v("replies", replies, "packets", "replies sent");
     v("fetches", fetches, "lines", "lines asked for from memory");
     v("fills", fills, "lines", "lines that arrived from memory");
-    v("bypass_fetches", bypass_fetches, "lines", "lines asked for from memory without a look-up");
-    v("bypass_answers", bypass_answers, "lines", "those that arrived");
     v("write_backs", write_backs, "lines", "dirty lines written to memory");
     for (u32 i = 0; i < kWalkLevels; ++i) {
       v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines", "of those: reads of page tables");
@@ -56,8 +51,19 @@ struct L2Stats {
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
                sum(hits, misses, merges, write_allocations));
-    v.identity("every request is answered", sum(lookups, bypasses), sum(replies));
-    v.identity("every line asked for arrives", sum(fetches, bypass_fetches), sum(fills, bypass_answers));
+    v.identity("every request is answered", sum(lookups), sum(replies));
+    v.identity("every line asked for arrives", sum(fetches), sum(fills));
+  }
+};
+
+/// What an admission policy keeps out of a slice.
+struct L2AdmissionStats {
+  PerTenant<Counter> bypasses, bypass_replies, not_kept;
+  void describe(StatFields& v) {
+    v("bypasses", bypasses, "lines", "reads that went to memory without a look-up");
+    v("bypass_replies", bypass_replies, "packets", "replies to those");
+    v("not_kept", not_kept, "lines", "lines that arrived and were not kept");
+    v.identity("every read that bypasses is answered", sum(bypasses), sum(bypass_replies));
   }
 };
 
@@ -95,6 +101,8 @@ class L2Slice final : public Unit {
   void settle(Cycle now);
 
   L2Stats stats;
+  L2AdmissionStats admission_stats;
+  bool admits_all() const { return admission_ == nullptr; }
   Blame blame;  // of replies and fills; requests wait at the crossbar's port
 
  private:
@@ -107,6 +115,7 @@ class L2Slice final : public Unit {
   struct Reply {
     AccessRef access;
     Cycle at = 0;
+    bool bypass = false;  // it was not looked up
   };
   struct PendingAtomic {
     TenantId tenant;
@@ -123,7 +132,8 @@ class L2Slice final : public Unit {
   void begin_waits();
   void note_waits(Cycle now);
   void accept_fill(Cycle now);
-  void send_reply(Cycle now);
+  void send_replies(Cycle now);
+  bool send_reply(Cycle now);
   void write_back(Cycle now);
   void look_up(Cycle now);
   bool take(AccessRef ref, Cycle now);

@@ -48,8 +48,10 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const u32 sms = config_.sm.count, slices = config_.l2.slices;
   const u32 ports = sms + (mmu_uses(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
-  requests_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, ports, slices);
-  replies_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, slices, ports);
+  using Network = Crossbar<AccessRef>;
+  const u32 slice_ports = config_.l2.ports;
+  requests_ = std::make_unique<Network>(scheduler_, config_.noc, ports, slices, Network::Ports{.output = slice_ports});
+  replies_ = std::make_unique<Network>(scheduler_, config_.noc, slices, ports, Network::Ports{.input = slice_ports});
   std::vector<BlockDispatcher::SmPort> sm_ports;
   for (u32 i = 0; i < sms; ++i) {
     starts_.push_back(std::make_unique<Link<BlockStart>>(scheduler_, LinkShape{}));

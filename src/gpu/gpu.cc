@@ -69,6 +69,7 @@ void Gpu::describe_stats() {
   }
   if (tlb_) {
     stats_.add("gpu.l2_tlb.0", tlb_->stats);
+    if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
     add_blame("gpu.l2_tlb.0", tlb_->blame);
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
@@ -80,6 +81,7 @@ void Gpu::describe_stats() {
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
+    if (!slices_[i]->admits_all()) stats_.add(fmt::format("gpu.l2.{}.admission", i), slices_[i]->admission_stats);
     add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
     if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));

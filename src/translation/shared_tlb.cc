@@ -93,7 +93,7 @@ void SharedTlb::fill(const Translation& result, TenantId tenant) {
       break;
     case TlbFillPolicy::Into::kBypass:
       bypass_.fill(result.key, result.frame);
-      ++stats.bypass_fills[tenant];
+      ++bypass_stats.fills[tenant];
       break;
     case TlbFillPolicy::Into::kNowhere:
       break;
@@ -232,7 +232,7 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
   if (entry < 0 && bypass_.exists()) {
     tlb = &bypass_;
     entry = tlb->find(request.key);
-    stats.bypass_hits[request.tenant] += entry >= 0;
+    bypass_stats.hits[request.tenant] += entry >= 0;
   }
   if (entry >= 0) {
     hits_.push({{request.key, tlb->use(entry), {}}, request.port, now + config_.hit_cycles});

@@ -22,14 +22,12 @@
 namespace terrace {
 
 struct SharedTlbStats : TlbStats {
-  PerTenant<Counter> replies, fills, bypass_hits, bypass_fills, held, wavefronts;
+  PerTenant<Counter> replies, fills, held, wavefronts;
   Counter wavefront_epochs;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "translations that came from the MMU");
-    v("bypass_hits", bypass_hits, "pages", "hits that the bypass cache answered");
-    v("bypass_fills", bypass_fills, "pages", "translations that went into the bypass cache");
     v("held", held, "pages", "entries in use when an epoch of 1,024 look-ups ends, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
@@ -37,6 +35,15 @@ struct SharedTlbStats : TlbStats {
     v.ratio("wavefronts_per_epoch", sum(wavefronts), sum(wavefront_epochs), "distinct warps per 1,024 look-ups");
     v.identity("every look-up is answered", sum(lookups), sum(replies));
     v.identity("every miss is filled", sum(misses), sum(fills));
+  }
+};
+
+/// Of the cache beside the TLB that a fill policy may use.
+struct BypassCacheStats {
+  PerTenant<Counter> hits, fills;
+  void describe(StatFields& v) {
+    v("hits", hits, "pages", "hits of the shared TLB that this cache answered");
+    v("fills", fills, "pages", "translations that went into it");
   }
 };
 
@@ -77,6 +84,8 @@ class SharedTlb final : public Unit {
   void settle(Cycle now);
 
   SharedTlbStats stats;
+  BypassCacheStats bypass_stats;
+  bool has_bypass_cache() const { return bypass_.exists(); }
   Blame blame;
 
  private:

@@ -187,7 +187,7 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
 
 TEST_P(UnloadedLatency, AWalkThroughTheL2IntoDram) {
   GpuConfig config = walking(GetParam().name);
-  if (config.mmu.walks_via != MmuConfig::Via::kL2) GTEST_SKIP() << "its walks read memory past the L2";
+  if (config.mmu.walk_path.use != "l2") GTEST_SKIP() << "its walks read memory past the L2";
   config.mmu.walk_cache.kind = WalkCacheConfig::Kind::kNone;
   config.mmu.walk_cache.protect = false;
   // Each load is on a page whose leaf entry is on a new line.
