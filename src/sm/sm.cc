@@ -255,8 +255,8 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
       warp.state = WarpState::kBarrier;
       break;
     case WarpStatus::kFaulted:
-      faulted_ = true;
-      fault_tenant_ = warp.tenant;
+      // The stream tells only its last fault, which may be another SM's when the cycle is over.
+      if (!fault_) fault_ = {warp.tenant, wiring_.streams[index(warp.tenant)]->fault().sentence};
       scheduler_.stop();
       [[fallthrough]];
     case WarpStatus::kDone:
@@ -458,11 +458,6 @@ bool Sm::idle() const {
   const auto empty = [](const SmContext& context) { return context.live_blocks_ == 0; };
   return empty(*this) && std::all_of(aside_.begin(), aside_.end(), empty) && finished_.empty() &&
          memory_.translator().idle();
-}
-
-bool Sm::take_fault(TenantId& tenant) {
-  tenant = fault_tenant_;
-  return std::exchange(faulted_, false);
 }
 
 void Sm::explain(std::ostream& out) const {

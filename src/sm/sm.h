@@ -9,6 +9,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/link.h"
@@ -49,6 +51,12 @@ struct SmStats {
   }
 };
 
+/// What a tenant's warp did that it may not.
+struct SmFault {
+  TenantId tenant{};
+  std::string sentence;
+};
+
 class Sm final : public Unit, private SmContext {
  public:
   struct Wiring {
@@ -78,8 +86,8 @@ class Sm final : public Unit, private SmContext {
   /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
   void switch_to(TenantId tenant, Cycle now, Cycle resume);
 
-  /// Whether a warp of the tenant faulted here since the last call.
-  bool take_fault(TenantId& tenant);
+  /// The first fault here since the last call. The run stops in its cycle.
+  std::optional<SmFault> take_fault() { return std::exchange(fault_, std::nullopt); }
   /// Closes statistics that run over cycles. Between cycles only.
   void settle(Cycle now);
 
@@ -138,8 +146,7 @@ class Sm final : public Unit, private SmContext {
   StoreLog stores_;
   Effect effect_;
   bool issued_ = false;
-  bool faulted_ = false;
-  TenantId fault_tenant_{};
+  std::optional<SmFault> fault_;
   Cycle stalled_since_ = kNever;
 };
 
