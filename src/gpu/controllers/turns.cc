@@ -30,7 +30,7 @@ void Turns::begin_switch(Cycle now) {
   turn_.ending = true;
   turn_.begins = now;  // it may have left during the switch to it
   wiring_.dispatcher.end_turn();
-  for (const auto& sm : wiring_.sms) sm->hold_issue();
+  for (const auto& sm : wiring_.sms) sm->hold_issue(Sm::WhenDrained::kStopRun);
 }
 
 bool Turns::drained() const {
