@@ -27,7 +27,8 @@ u32 memory_parts(const GpuConfig& config, size_t tenants) {
 
 }  // namespace
 
-Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options)
+Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options,
+         std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
       scheduler_(options),
@@ -39,6 +40,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
       host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
+      board_(static_cast<u32>(tenants_.size())),
       translations_(spaces_, sms_, tlb_, mmus_) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
@@ -50,29 +52,61 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_memory();
   connect_translation();
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
-  build_controllers();
+  build_controllers(std::move(partitioner));
   describe_stats();
 }
 
-/// In the order in which they act: who faulted or leaves is gone before what it ran would be followed by more; turns
-/// come last, for they go by who has work.
-void Gpu::build_controllers() {
+/// In the order in which they act: epochs first, for others go by them; who faulted or leaves is gone before what it
+/// ran would be followed by more; SMs move and turns change when it is known who has work.
+void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
+  std::unique_ptr<Partition> partition;
+  if (!takes_turns()) partition = build_partition(std::move(partitioner));
   auto launches = std::make_unique<Launches>(
       Launches::Wiring{config_.tenancy, table_, *dispatcher_, spaces_, truth_, host_writes_, translations_});
-  auto presence = std::make_unique<Presence>(Presence::Wiring{config_, table_, scheduler_, *dispatcher_,
-                                                              dispatcher_unit_, sms_, mmus_, mmu_units_, *launches});
+  auto presence =
+      std::make_unique<Presence>(Presence::Wiring{config_, table_, scheduler_, *dispatcher_, dispatcher_unit_, sms_,
+                                                  mmus_, mmu_units_, *launches, partition.get()});
   launches_ = launches.get();
   launches->on_completion = [this](TenantId tenant) {
     if (on_completion) on_completion(tenant);
   };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
+  if (config_.run.epoch != 0) {
+    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{config_.run.epoch, board_, scheduler_, sms_, slices_,
+                                                          channels_, channel_units_, [this] { settle(); }});
+    epochs_ = epochs.get();
+    controllers_.push_back(std::move(epochs));
+  }
   controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
   if (takes_turns()) {
     controllers_.push_back(
         std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_}));
+  } else {
+    controllers_.push_back(std::move(partition));
   }
+}
+
+std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> partitioner) {
+  SmPlan first;
+  first.sms.resize(config_.sm.count);
+  for (u32 i = 0; i < tenants_.size(); ++i) {
+    for (const u32 sm : tenants_[i].sms) first.sms[sm].owner = TenantId(i);
+  }
+  if (!partitioner) partitioner = config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first});
+  return std::make_unique<Partition>(
+      Partition::Wiring{config_, table_, board_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
+      std::move(partitioner), std::move(first));
+}
+
+void Gpu::sample_epochs(std::vector<std::string> prefixes) {
+  if (epochs_ == nullptr) input_error("--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)");
+  epochs_->sample(stats_, std::move(prefixes));
+}
+
+std::string Gpu::timeline() const {
+  return epochs_ == nullptr ? "" : epochs_->timeline(now());
 }
 
 void Gpu::enable_blame() {

@@ -13,7 +13,9 @@
 #include "engine/scheduler.h"
 #include "gpu/config.h"
 #include "gpu/controller.h"
+#include "gpu/controllers/epochs.h"
 #include "gpu/controllers/launches.h"
+#include "gpu/controllers/partition.h"
 #include "gpu/controllers/run_limits.h"
 #include "gpu/host_writes.h"
 #include "gpu/line_layout.h"
@@ -52,7 +54,9 @@ class Gpu {
   };
   using End = RunEnd;
 
-  Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options = {});
+  /// `partitioner` stands in for the one that the configuration names, for tests that play its part.
+  Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options = {},
+      std::unique_ptr<SmPartitioner> partitioner = nullptr);
 
   /// Runs until every tenant has completed (or faulted), or a limit. `observe` is called now and then, between cycles;
   /// it may throw to end the run. Throws Deadlock when nothing can happen any more, or nothing has for too long.
@@ -64,6 +68,12 @@ class Gpu {
   /// Keeps the events of one unit: UNIT@FROM:TO. Before the run.
   void log(const std::string& spec);
   std::string take_log() { return std::exchange(log_.text, {}); }
+
+  /// Samples statistics at the end of each epoch (run.epoch): those whose names begin with one of the prefixes, all
+  /// when there is none. Before the run.
+  void sample_epochs(std::vector<std::string> prefixes = {});
+  /// What was sampled, as CSV. After the run.
+  std::string timeline() const;
 
   // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
   // share), a tenant's of all cores, a page's, all. A run itself flushes only tenants (tenancy.flush_on_relaunch): the
@@ -125,7 +135,8 @@ class Gpu {
   void describe_stats();
   void enable_blame();
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
-  void build_controllers();
+  void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
+  std::unique_ptr<Partition> build_partition(std::unique_ptr<SmPartitioner> partitioner);
   void settle();
 
   const GpuConfig config_;
@@ -169,10 +180,12 @@ class Gpu {
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   TenantTable table_;
+  EpochBoard board_;
   HostWrites host_writes_;
   Translations translations_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
-  Launches* launches_ = nullptr;                          // one of them
+  Launches* launches_ = nullptr;                          // one of them,
+  Epochs* epochs_ = nullptr;                              // another, when there are epochs
   EventLog log_;
 };
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/even_share.h"
-
 namespace terrace {
 
 /// Somebody must be awake when tenants come or go.
@@ -43,8 +41,9 @@ void Presence::act(Cycle now) {
   }
   if (coming.empty()) return;
   for (const TenantId tenant : coming) tenants[tenant].present = true;
-  // A machine is built divided among all.
-  if (coming.size() < tenants.count()) divide_among_present(now);
+  // Walkers are built divided among all.
+  if (coming.size() < tenants.count()) divide_walkers(now);
+  divide_sms(SmPartitioner::Occasion::kArrival, now);
   for (const TenantId tenant : coming) wiring_.launches.start_run(tenant, now);
 }
 
@@ -58,25 +57,22 @@ void Presence::end(TenantId tenant, Cycle now) {
 
 void Presence::depart(TenantId tenant, Cycle now) {
   wiring_.tenants[tenant].present = false;
-  divide_among_present(now);
+  divide_walkers(now);
+  divide_sms(SmPartitioner::Occasion::kDeparture, now);
 }
 
-void Presence::divide_among_present(Cycle now) {
+void Presence::divide_walkers(Cycle now) {
   const std::vector<TenantId> present = wiring_.tenants.present();
-  if (present.empty()) return;
-  const GpuConfig& config = wiring_.config;
   // A walk system of a tenant's own stays its own.
-  for (u32 i = 0; i < wiring_.mmus.size() && !config.mmu.per_tenant; ++i) {
+  if (present.empty() || wiring_.config.mmu.per_tenant) return;
+  for (u32 i = 0; i < wiring_.mmus.size(); ++i) {
     wiring_.mmus[i]->divide_among(present, now);
     wiring_.scheduler.wake(wiring_.mmu_units[i], now);
   }
-  if (config.tenancy.share == TenancyConfig::Share::kFixed) return;
-  std::vector<std::vector<u32>> sms_of_tenant(wiring_.tenants.count());
-  for (u32 i = 0; i < present.size(); ++i) {
-    const EvenShare share = even_share(config.sm.count, static_cast<u32>(present.size()), i);
-    for (u32 sm = 0; sm < share.count; ++sm) sms_of_tenant[index(present[i])].push_back(share.first + sm);
-  }
-  wiring_.dispatcher.assign(std::move(sms_of_tenant), now);
+}
+
+void Presence::divide_sms(SmPartitioner::Occasion occasion, Cycle now) {
+  if (wiring_.partition != nullptr && !wiring_.tenants.present().empty()) wiring_.partition->ask(occasion, now);
 }
 
 }  // namespace terrace

@@ -1,7 +1,7 @@
 // Who is on the GPU: tenants that arrive and leave during a run, and what is divided anew among those who are there. A
-// tenant that leaves is there until the answers to its last accesses are back; then its walkers, and under
-// tenancy.share = present its SMs, go to the others. What it left in caches and TLBs ages out, but for the L1 and L1
-// TLB of an SM that changes hands.
+// tenant that leaves is there until the answers to its last accesses are back; then its walkers go to the others, and
+// the SM partitioner is asked who gets its SMs. What it left in caches and TLBs ages out, but for the L1 and L1 TLB of
+// an SM that changes hands.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "gpu/config.h"
 #include "gpu/controller.h"
 #include "gpu/controllers/launches.h"
+#include "gpu/controllers/partition.h"
 #include "gpu/tenant_table.h"
 #include "tenancy/block_dispatcher.h"
 #include "translation/mmu.h"
@@ -30,6 +31,7 @@ class Presence final : public Controller {
     const std::vector<std::unique_ptr<Mmu>>& mmus;
     const std::vector<UnitId>& mmu_units;
     Launches& launches;
+    Partition* partition;  // none when tenants take turns
   };
   explicit Presence(Wiring wiring);
 
@@ -42,7 +44,8 @@ class Presence final : public Controller {
   void depart(TenantId tenant, Cycle now);
 
  private:
-  void divide_among_present(Cycle now);
+  void divide_walkers(Cycle now);
+  void divide_sms(SmPartitioner::Occasion occasion, Cycle now);
 
   Wiring wiring_;
 };
