@@ -48,7 +48,12 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone, for slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
-  app.add_option("--timeline", line.run.timeline, "write statistics over time to FILE, as CSV")->type_name("FILE");
+  app.add_option("--timeline", line.run.timeline, "write statistics of each epoch (run.epoch) to FILE, as CSV")
+      ->type_name("FILE");
+  app.add_option("--timeline-of", line.run.timeline_of, "of those only statistics whose names begin with PREFIX")
+      ->type_name("PREFIX")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--log", line.run.log, "print one unit's events in order")->type_name("UNIT@FROM:TO");
   app.add_flag("--quiet", line.run.quiet, "no progress");
 }

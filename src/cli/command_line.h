@@ -24,6 +24,7 @@ struct RunOptions {
   std::string size, sms;
   bool alone = false, check = false, quiet = false;
   std::string json, timeline, log;
+  std::vector<std::string> timeline_of;
 };
 
 struct StoreOptions {

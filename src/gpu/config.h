@@ -12,6 +12,7 @@
 #include "gpu/until.h"
 #include "noc/crossbar.h"
 #include "sm/config.h"
+#include "tenancy/sm_partitioner.h"
 #include "translation/config.h"
 
 namespace terrace {
@@ -25,6 +26,7 @@ struct RunConfig {
   u64 seed = 1;
   u64 arrival_spread = 0;
   u64 warmup = 0;
+  u64 epoch = 0;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
@@ -39,6 +41,8 @@ struct RunConfig {
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
       "each tenant comes, and goes, up to so many cycles late, by a number that the seed draws for it");
     v("warmup", warmup, in(0, Range::kHighest), "cycles that statistics leave out");
+    v("epoch", epoch, in(0, Range::kHighest),
+      "cycles of an epoch, at whose end policies that go by epochs decide anew and a timeline has a line; 0 is none");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which a run ends; 0 is none");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
@@ -52,13 +56,12 @@ struct RunConfig {
 
 struct TenancyConfig {
   enum class Sharing : u8 { kSpatial, kTime };
-  enum class Share : u8 { kFixed, kPresent };
   Sharing sharing = Sharing::kSpatial;
   // Chosen: about a millisecond, and the time that 30 Maxwell SMs' registers and shared memory (10.6 MB) take to memory
   // and back at 345.6 GB/s.
   u64 quantum = 1'000'000;
   u64 switch_cycles = 70'000;
-  Share share = Share::kFixed;
+  Policy<SmPartitioner> partition{"fixed"};
   u32 launch_gap = 1000;
   std::string reference_design;
   u32 reference_sms = 0;
@@ -66,7 +69,7 @@ struct TenancyConfig {
   bool flush_on_switch = true;
   bool blame = true;
   /// Whether a tenant's SMs are given by their number (run.sms).
-  bool divides_by_number() const { return sharing == Sharing::kSpatial && share == Share::kFixed; }
+  bool divides_by_number() const { return sharing == Sharing::kSpatial && partition.make({})->never_moves(); }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
       "whether each tenant has SMs of its own, or all have every SM in turn, their resident blocks put aside "
@@ -74,9 +77,7 @@ struct TenancyConfig {
     v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn, when tenants share in time");
     v("switch_cycles", switch_cycles, in(0, Range::kHighest),
       "cycles from the last answer to the old tenant to the first instruction of the new one");
-    v("share", share, {"fixed", "present"},
-      "whether SMs of a tenant that is not there stay idle, or are divided evenly among those who are, anew whenever "
-      "one comes or goes; an SM changes hands when its blocks have ended");
+    v.policy("partition", partition, "whose SMs are whose, when tenants share in space");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
     v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
@@ -147,10 +148,13 @@ struct GpuConfig {
               "own already");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
     v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; leave out run.sms");
-    v.require(!time || tenancy.share == TenancyConfig::Share::kFixed, "tenancy.share",
+    const auto partitioner = tenancy.partition.make({});
+    v.require(!time || partitioner->never_moves(), "tenancy.partition.use",
               "has nothing to divide when tenants share in time");
-    v.require(tenancy.share == TenancyConfig::Share::kFixed || run.sms.empty(), "tenancy.share",
-              "divides the SMs evenly; leave out run.sms");
+    v.require(partitioner->never_moves() || run.sms.empty(), "tenancy.partition.use",
+              "divides the SMs by itself; leave out run.sms");
+    v.require(!partitioner->by_epochs() || run.epoch != 0, "tenancy.partition.use",
+              "decides at epochs; give their length (run.epoch)");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
     v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",

@@ -39,7 +39,7 @@ GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenan
   // run.sms may not say how many SMs.
   const TenancyConfig standard;
   alone.tenancy.sharing = TenancyConfig::Sharing::kSpatial;
-  alone.tenancy.share = TenancyConfig::Share::kFixed;
+  alone.tenancy.partition = standard.partition;
   alone.tenancy.quantum = standard.quantum;
   alone.tenancy.switch_cycles = standard.switch_cycles;
   return alone;

@@ -202,7 +202,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
     input_error("sms: {} is more than the {} SMs of {}", std::max(total, u64{tenants}), config.sm.count, choice.gpu);
 
   if (!counts.empty() && !config.tenancy.divides_by_number())
-    input_error("sms: {} says nothing where tenancy.sharing is \"time\" or tenancy.share \"present\"; leave it out",
+    input_error("sms: {} says nothing where tenancy.sharing is \"time\" or tenancy.partition moves SMs; leave it out",
                 shares.label);
 
   config.run.size = choice.size;

@@ -106,7 +106,7 @@ TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
 
 TEST_F(SweepCommand, RunsTenantsAloneHoweverTheyShare) {
   std::string text;
-  for (const char* set : {"share = \"present\"", "sharing = \"time\""})
+  for (const char* set : {"partition.use = \"present\"", "sharing = \"time\""})
     text += fmt::format("[[grid]]\n{}mix = [[\"gups\", \"mm\"]]\nset.tenancy.reference_sms = 3\nset.tenancy.{}\n",
                         kMoments, set);
   scratch_.write("s.toml", text);
