@@ -135,7 +135,7 @@ u64 total_under(const char* choice, const char* statistic) {
   assign(config, split_assignment(choice, "test"));
   ScriptedTenants run(config, {crowd(1), crowd(2)});
   run.gpu().run({.relaunch = false});
-  return run.gpu().stats().total_of(statistic);
+  return run.gpu().stats().total(statistic).value();
 }
 
 TEST(L2Admission, AReadThatBypassesIsNeitherLookedUpNorKept) {

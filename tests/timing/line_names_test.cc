@@ -88,7 +88,7 @@ Sums look_ups(TranslateAt at, u32 lines, u32 rounds) {
                                 .rounds = rounds,
                                 .threads = 32}});
   run.gpu().run({});
-  const auto sum = [&](const char* name) { return run.gpu().stats().total_of(name); };
+  const auto sum = [&](const char* name) { return run.gpu().stats().total(name).value(); };
   return {at == TranslateAt::kAfterL2 ? 0 : sum("gpu.sm.0.l1_tlb.lookups"), sum("gpu.l2_tlb.0.lookups")};
 }
 
