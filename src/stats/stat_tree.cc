@@ -212,8 +212,10 @@ std::string StatTree::csv() const {
 
 std::string StatTree::digest() const {
   std::string text;
-  for (const StatCell& cell : flat_cells(*this, values()))
+  for (const StatCell& cell : flat_cells(*this, values())) {
+    if (cell.value == 0) continue;
     fmt::format_to(std::back_inserter(text), "{}={}\n", cell.name, cell.value);
+  }
   return hash_text(hash64(text));
 }
 

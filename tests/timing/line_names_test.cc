@@ -40,7 +40,7 @@ TEST_P(LineNames, LinesUnderPressureHoldWhatTheyShould) {
     if (seed % 2 == 1) config.mmu.walk_path.use = "memory";
     ScriptedTenants run(placed(config), {crowd(seed, 2), crowd(seed + 100, 2)});
     ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
-    run.gpu().stats().check_identities();
+    run.gpu().stats().check_identities(!run.gpu().quiet());
   }
 }
 

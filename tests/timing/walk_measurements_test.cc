@@ -16,7 +16,7 @@ constexpr u32 kLink = kSmallGpu.tlb_link, kL2Tlb = kSmallGpu.l2_tlb, kTransit = 
 constexpr u32 kL2Read = kSmallGpu.l2_read(), kLevels = 4;
 
 GpuConfig gpu_with_walkers(u32 walkers) {
-  GpuConfig config = gpu_with_walkers();
+  GpuConfig config = walking_gpu();
   config.mmu.walkers = walkers;
   return config;
 }
