@@ -168,8 +168,8 @@ class Gpu {
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   TenantTable table_;
-  HostWrites host_writes_;
   EpochBoard board_;
+  HostWrites host_writes_;
   Translations translations_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
   Launches* launches_ = nullptr;                          // one of them,
