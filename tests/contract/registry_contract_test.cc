@@ -60,7 +60,7 @@ TEST(EveryPolicy, DocumentsItsParametersAndHasDefaultsWithinTheirRanges) {
 
 TEST(TheExamplesOfTheDocument, StandThereAsTheyCompile) {
   const std::string root = source_folder();
-  for (const std::string example : {"turns", "busiest"}) {
+  for (const std::string example : {"turns", "leaf_bypass", "busiest"}) {
     const std::string code = read_file(root + "/docs/examples/" + example + ".cc");
     EXPECT_NE(read_file(root + "/docs/add_a_policy.md").find("```cpp\n" + code + "```\n"), std::string::npos)
         << "docs/add_a_policy.md and docs/examples/" << example << ".cc differ";
