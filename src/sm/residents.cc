@@ -1,0 +1,145 @@
+// Who lives on an SM: blocks that begin, go on after they were elsewhere, leave unfinished, or are given up, and tenants
+// that change. But for the first two all of it happens between cycles.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+
+#include "engine/check.h"
+#include "sm/sm.h"
+
+namespace terrace {
+
+/// Another tenant's page tables: nothing may be in flight that the old ones translated.
+void Sm::change_root(TenantId tenant, Cycle now) {
+  SIM_CHECK(memory_.drained(), "the root register changes while accesses of tenant {} are in flight", index(*root_));
+  event(now, "the root register changes from tenant {} to tenant {}", index(*root_), index(tenant));
+  if (wiring_.flush_on_switch) memory_.translator().flush_tenant(*root_);
+  memory_.invalidate_l1();
+  root_ = tenant;
+}
+
+void Sm::resume_issue(Cycle now) {
+  held_until_ = now;
+  stops_when_drained_ = false;
+  scheduler_.wake(self_, now);
+}
+
+void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
+  SmContext& here = *this;
+  if (root_) {
+    put_aside();
+    std::swap(here, aside_[index(*root_)]);
+    std::swap(here, aside_[index(tenant)]);
+    change_root(tenant, now);
+  }
+  root_ = tenant;
+  held_until_ = resume;
+  stops_when_drained_ = false;
+  for (u32 slot = 0; slot < config_.warps; ++slot) {
+    if (warps_[slot].state == WarpState::kAsleep) evaluate(slot, now);
+  }
+  scheduler_.wake(self_, now);
+}
+
+void Sm::start_block(const BlockStart& start, Cycle now) {
+  if (!root_) root_ = start.tenant;
+  if (start.tenant != *root_) {
+    SIM_CHECK(live_blocks_ == 0 && aside_.empty(), "a block of tenant {} comes while tenant {} has the SM",
+              index(start.tenant), index(*root_));
+    change_root(start.tenant, now);
+  }
+  // A block that was elsewhere must see what it wrote there.
+  if (start.launch != seen_launch_[index(start.tenant)] || start.image) {
+    seen_launch_[index(start.tenant)] = start.launch;
+    memory_.invalidate_l1();
+  }
+  const auto place = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
+  SIM_CHECK(place != blocks_.end() && std::popcount(free_slots_) >= static_cast<int>(start.warps),
+            "a block of {} warps came to an SM without room for it", start.warps);
+  InstStream& stream = *wiring_.streams[index(start.tenant)];
+  Block& block = *place;
+  block.ref = start.image ? stream.restore(*start.image, id_) : stream.begin_block(start.block, id_);
+  block.number = start.block;
+  block.tenant = start.tenant;
+  block.warps = block.undrained = start.warps;
+  block.live = true;
+  ++live_blocks_;
+  ++stats.blocks_started[start.tenant];
+  event(now, "block {} of tenant {} {} with {} warps", start.block, index(start.tenant),
+        start.image ? "goes on" : "starts", start.warps);
+  for (u32 i = 0; i < start.warps; ++i) {
+    const u32 slot = static_cast<u32>(std::countr_zero(free_slots_));
+    free_slots_ &= free_slots_ - 1;
+    block.slots[i] = static_cast<u8>(slot);
+    warps_[slot] = {.ref = stream.warp(block.ref, i),
+                    .state = WarpState::kAsleep,
+                    .tenant = start.tenant,
+                    .block = static_cast<u8>(place - blocks_.begin())};
+    scoreboards_[slot].reset();
+    schedulers_[slot % config_.schedulers]->started(slot, next_age_++);
+  }
+  if (start.image) go_on(block);
+  for (u32 i = 0; i < start.warps; ++i) {
+    if (warps_[block.slots[i]].state == WarpState::kAsleep) evaluate(block.slots[i], now);
+  }
+}
+
+/// Its warps are where they were: some have exited, some wait at a barrier.
+void Sm::go_on(Block& block) {
+  const InstStream& stream = *wiring_.streams[index(block.tenant)];
+  for (u32 i = 0; i < block.warps; ++i) {
+    Warp& warp = warps_[block.slots[i]];
+    const WarpStatus status = stream.status(warp.ref);
+    if (status == WarpStatus::kAtBarrier) warp.state = WarpState::kBarrier;
+    if (status != WarpStatus::kDone) continue;
+    warp.state = WarpState::kFree;
+    --block.undrained;
+  }
+}
+
+std::vector<UnfinishedBlock> Sm::take_blocks(Cycle now) {
+  SIM_CHECK(held_until_ == kNever && drained(), "blocks leave SM {} while they run", index(id_));
+  put_aside();
+  std::vector<UnfinishedBlock> taken;
+  for (Block& block : blocks_) {
+    if (!block.live) continue;
+    const InstStream& stream = *wiring_.streams[index(block.tenant)];
+    taken.push_back({block.number, block.tenant, std::make_shared<BlockImage>(stream.save(block.ref))});
+    for (u32 i = 0; i < block.warps; ++i) warps_[block.slots[i]].state = WarpState::kFree;
+    vacate(block);
+    ++stats.unfinished_blocks;
+    event(now, "block {} of tenant {} leaves unfinished", block.number, index(block.tenant));
+  }
+  std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  scheduler_.wake(self_, now);
+  return taken;
+}
+
+/// Its place is free for another one.
+void Sm::vacate(Block& block) {
+  for (u32 i = 0; i < block.warps; ++i) free_slots_ |= u64{1} << block.slots[i];
+  wiring_.streams[index(block.tenant)]->end_block(block.ref);
+  block.live = false;
+  --live_blocks_;
+}
+
+void Sm::abandon(TenantId tenant, Cycle now) {
+  SmContext& here = *this;
+  const bool aside = !aside_.empty() && root_ && *root_ != tenant;
+  if (aside) std::swap(here, aside_[index(tenant)]);
+  abandon_here(tenant, now);
+  if (aside) std::swap(here, aside_[index(tenant)]);
+  scheduler_.wake(self_, now);
+}
+
+void Sm::abandon_here(TenantId tenant, Cycle now) {
+  for (u32 slot = 0; slot < config_.warps; ++slot) {
+    Warp& warp = warps_[slot];
+    if (warp.tenant != tenant || warp.state == WarpState::kFree || warp.state == WarpState::kDrained) continue;
+    for (u64& ready : ready_) ready &= ~(u64{1} << slot);
+    for (u64& asleep : asleep_) asleep &= ~(u64{1} << slot);
+    retire(slot, now);
+  }
+}
+
+}  // namespace terrace
