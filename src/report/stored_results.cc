@@ -4,28 +4,11 @@
 
 #include "engine/check.h"
 #include "report/report.h"
+#include "stats/stat_pattern.h"
 
 namespace terrace {
 
 namespace {
-
-/// "l2.*.hits" against "l2.3.hits{tenant=1}": a star is one part of a name; a pattern without braces means all tenants.
-bool matches(std::string_view pattern, std::string_view name) {
-  const std::size_t brace = name.find('{');
-  if (pattern.find('{') == pattern.npos) {
-    if (brace != name.npos && !name.substr(brace).starts_with("{tenant=")) return false;
-    name = name.substr(0, brace);
-  }
-  while (true) {
-    const std::size_t p = pattern.find('.'), n = name.find('.');
-    const std::string_view part = pattern.substr(0, p);
-    if (part != "*" && part != name.substr(0, n)) return false;
-    if ((p == pattern.npos) != (n == name.npos)) return false;
-    if (p == pattern.npos) return true;
-    pattern.remove_prefix(p + 1);
-    name.remove_prefix(n + 1);
-  }
-}
 
 class StoredResults final : public ResultSource {
  public:
@@ -83,7 +66,7 @@ class StoredResults final : public ResultSource {
     auto [numbers, fresh] = chosen_.try_emplace(pattern);
     if (fresh)
       for (const auto& [number, name] : names_)
-        if (matches(pattern, name)) numbers->second.push_back(number);
+        if (names_stat(pattern, name)) numbers->second.push_back(number);
     if (numbers->second.empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);
     Statement row(store_.database(),
                   "SELECT value FROM stat JOIN job ON job.number = stat.job WHERE job.id = ? AND stat.name = ?");

@@ -10,6 +10,7 @@
 
 #include "engine/check.h"
 #include "engine/hash.h"
+#include "stats/stat_pattern.h"
 
 namespace terrace {
 
@@ -104,18 +105,6 @@ class RatioWriter final : public NamedStats {
   Reading read_;
   std::function<Tree&(const std::string&)> place_;
 };
-
-/// Whether a name fits a pattern whose parts may be `*`.
-bool fits(std::string_view name, std::string_view pattern) {
-  for (;;) {
-    const std::size_t n = name.find('.'), p = pattern.find('.');
-    const std::string_view part = pattern.substr(0, p);
-    if (part != "*" && part != name.substr(0, n)) return false;
-    if (n == name.npos || p == pattern.npos) return n == name.npos && p == pattern.npos;
-    name.remove_prefix(n + 1);
-    pattern.remove_prefix(p + 1);
-  }
-}
 
 Tree& place(Tree& root, std::string_view name) {
   const std::size_t dot = name.find('.');
@@ -228,16 +217,29 @@ std::string StatTree::digest() const {
   return hash_text(hash64(text));
 }
 
-u64 StatTree::total_of(const std::string& pattern) const {
-  u64 total = 0;
-  bool any = false;
+std::optional<u64> StatTree::total(std::string_view pattern, std::optional<TenantId> tenant) const {
+  std::optional<u64> total;
   for (const Stat& stat : stats_) {
-    if (stat.shape == StatShape::kHistogram || !fits(stat.name, pattern)) continue;
-    any = true;
-    for (const Counter& cell : stat.cells) total += cell.value;
+    const bool counts = tenant ? stat.shape == StatShape::kPerTenant : stat.shape != StatShape::kHistogram;
+    if (!counts || !names_stat(pattern, stat.name)) continue;
+    if (!total) total = 0;
+    if (tenant) {
+      *total += stat.cells[index(*tenant)].value;
+    } else {
+      for (const Counter& cell : stat.cells) *total += cell.value;
+    }
   }
-  SIM_CHECK(any, "an identity names {}, and no counter is called so", pattern);
   return total;
+}
+
+u64 StatTree::total_of(const std::vector<std::string>& patterns) const {
+  u64 sum = 0;
+  for (const std::string& pattern : patterns) {
+    const std::optional<u64> part = total(pattern);
+    SIM_CHECK(part, "an identity names {}, and no counter is called so", pattern);
+    sum += *part;
+  }
+  return sum;
 }
 
 void StatTree::check_identities(bool in_flight) const {
@@ -253,9 +255,7 @@ void StatTree::check_identities(bool in_flight) const {
   }
   if (in_flight) return;
   for (const CrossIdentity& identity : identities_) {
-    u64 left = 0, right = 0;
-    for (const std::string& pattern : identity.left) left += total_of(pattern);
-    for (const std::string& pattern : identity.right) right += total_of(pattern);
+    const u64 left = total_of(identity.left), right = total_of(identity.right);
     SIM_CHECK(left == right, "\"{}\" does not hold: {} ({}) is not {} ({})", identity.sentence, left,
               fmt::join(identity.left, " + "), right, fmt::join(identity.right, " + "));
   }

@@ -44,8 +44,7 @@ class StatTree {
   explicit StatTree(u32 tenants = 1) : tenants_(tenants) {}
 
   void add(std::string path, StatsRef stats);
-  /// An identity between units, by the names of counters; `*` stands for any one part of a name, as in
-  /// "gpu.sm.*.misses".
+  /// An identity between units, by patterns of counters' names (stat_pattern.h), such as "gpu.sm.*.misses".
   void identity(std::string sentence, std::vector<std::string> left, std::vector<std::string> right);
 
   const std::vector<Stat>& stats() const { return stats_; }
@@ -57,6 +56,10 @@ class StatTree {
   void mark_start() { base_ = snapshot(); }
   /// snapshot() less what was there at mark_start.
   StatSnapshot values() const;
+
+  /// What the counters that a pattern names add up to since the machine began, warm-up included: of one tenant (those
+  /// counted per tenant) or of all. Nothing when no counter has such a name.
+  std::optional<u64> total(std::string_view pattern, std::optional<TenantId> tenant = std::nullopt) const;
 
   /// Nested as the names are; each statistic is a table with its `unit` and value, `tenants` or histogram.
   Tree json() const;
@@ -79,7 +82,7 @@ class StatTree {
     std::string sentence;
     std::vector<std::string> left, right;
   };
-  u64 total_of(const std::string& pattern) const;
+  u64 total_of(const std::vector<std::string>& patterns) const;
 
   u32 tenants_;
   std::vector<Unit> units_;

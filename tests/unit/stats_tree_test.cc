@@ -3,6 +3,7 @@
 
 #include "engine/check.h"
 #include "stats/epochs.h"
+#include "stats/stat_pattern.h"
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -171,6 +172,24 @@ TEST_F(Stats, AnIdentityBetweenUnitsThatFitsNothingIsAMistake) {
   EXPECT_EQ(violated(), "an identity names gpu.sm.misses, and no counter is called so");
 }
 
+TEST_F(Stats, TotalsAreOfOneTenantOrOfAllAndIncludeTheWarmUp) {
+  look(sm_[0], kFirst, false);
+  tree_.mark_start();
+  look(sm_[1], kFirst, false);
+  look(sm_[1], kSecond, false);
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.misses", kFirst), 2u);
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.misses", kSecond), 1u);
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.misses"), 3u);
+  EXPECT_EQ(tree_.total("gpu.sm.0.tlb.misses"), 1u);
+}
+
+TEST_F(Stats, ThereIsNoTotalOfWhatNobodyCounts) {
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.flushes"), 0u);
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.flushes", kFirst), std::nullopt) << "not counted per tenant";
+  EXPECT_EQ(tree_.total("gpu.sm.*.tlb.wait"), std::nullopt) << "a histogram";
+  EXPECT_EQ(tree_.total("gpu.sm.*.flushes"), std::nullopt);
+}
+
 TEST_F(Stats, CountingForATenantThatIsNotThereIsAMistake) {
   look(sm_[0], kThird, true);
   EXPECT_EQ(violated(), "gpu.sm.0.tlb.lookups counted 1 for tenant 2, and there are 2 tenants");
@@ -194,6 +213,31 @@ TEST_F(Stats, EpochsHoldHowMuchEachCounterGrew) {
   EXPECT_EQ(series.csv(),
             "cycle,\"gpu.mmu.requests\",\"gpu.sm.0.tlb.hits{tenant=0}\",\"gpu.sm.0.tlb.hits{tenant=1}\"\n"
             "100,0,1,1\n200,1,2,0\n");
+}
+
+TEST(StatPattern, AStarStandsForExactlyOnePart) {
+  EXPECT_TRUE(names_stat("gpu.l2.*.hits", "gpu.l2.3.hits"));
+  EXPECT_TRUE(names_stat("*.l2.3.*", "gpu.l2.3.hits"));
+  EXPECT_FALSE(names_stat("gpu.*.hits", "gpu.l2.3.hits"));
+  EXPECT_FALSE(names_stat("gpu.l2.*", "gpu.l2.3.hits"));
+  EXPECT_FALSE(names_stat("gpu.l2.3.hits.*", "gpu.l2.3.hits"));
+  EXPECT_FALSE(names_stat("gpu.l2.*.h*", "gpu.l2.3.hits")) << "a star within a part is only a character";
+  EXPECT_FALSE(names_stat("gpu.l2.*.hits", "gpu.l2.3.misses"));
+}
+
+TEST(StatPattern, WithoutBracesItNamesAllTenantsAndNoBuckets) {
+  EXPECT_TRUE(names_stat("gpu.l2.*.hits", "gpu.l2.3.hits{tenant=1}"));
+  EXPECT_TRUE(names_stat("gpu.mmu.*.blame.queue", "gpu.mmu.0.blame.queue{tenant=0 holder=nobody}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued", "gpu.mmu.0.queued{from=8}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued", "gpu.mmu.0.queued{sum}"));
+}
+
+TEST(StatPattern, WithBracesItNamesOneCell) {
+  EXPECT_TRUE(names_stat("gpu.l2.*.hits{tenant=1}", "gpu.l2.3.hits{tenant=1}"));
+  EXPECT_FALSE(names_stat("gpu.l2.*.hits{tenant=1}", "gpu.l2.3.hits{tenant=0}"));
+  EXPECT_FALSE(names_stat("gpu.l2.*.hits{tenant=1}", "gpu.l2.3.hits"));
+  EXPECT_TRUE(names_stat("gpu.mmu.*.queued{sum}", "gpu.mmu.0.queued{sum}"));
+  EXPECT_TRUE(names_stat("mmu.*.blame.queue{tenant=0 holder=1}", "mmu.0.blame.queue{tenant=0 holder=1}"));
 }
 
 TEST(Histogram, EveryValueFallsIntoTheBucketWhoseBoundsEncloseIt) {
