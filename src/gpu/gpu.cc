@@ -260,49 +260,6 @@ TenantProgress Gpu::progress(TenantId tenant) const {
   return progress;
 }
 
-TranslationSummary Gpu::translation(TenantId tenant) const {
-  TranslationSummary sum;
-  for (const auto& sm : sms_) {
-    const L1TlbStats& tlb = sm->load_store().translator().stats;
-    sum.l1_lookups += tlb.lookups[tenant].value;
-    sum.l1_hits += tlb.hits[tenant].value;
-    sum.l1_misses += tlb.misses[tenant].value;
-    sum.waiting_instructions += tlb.waiting_instructions[tenant].value;
-    const InstructionWalkStats& walks = sm->load_store().stats.walks;
-    sum.instructions += walks.instructions[tenant].value;
-    sum.several += walks.several[tenant].value;
-    sum.interleaved += walks.interleaved[tenant].value;
-    sum.first_latency += walks.first_latency[tenant].value;
-    sum.last_latency += walks.last_latency[tenant].value;
-    sum.gap += walks.gap[tenant].value;
-    for (u32 i = 0; i < sum.work.size(); ++i) sum.work[i] += walks.work[i][tenant].value;
-  }
-  if (tlb_) {
-    sum.l2_lookups = tlb_->stats.lookups[tenant].value;
-    sum.l2_hits = tlb_->stats.hits[tenant].value;
-    sum.l2_misses = tlb_->stats.misses[tenant].value;
-    sum.l2_merges = tlb_->stats.merges[tenant].value;
-  }
-  for (const auto& mmu : mmus_) {
-    sum.walks += mmu->stats.walks_done[tenant].value;
-    sum.reads += mmu->stats.reads[tenant].value;
-    sum.queue_cycles += mmu->stats.queue_cycles[tenant].value;
-    sum.service_cycles += mmu->stats.service_cycles[tenant].value;
-    const WalkSchedulerStats& scheduler = mmu->scheduler_stats();
-    sum.stolen += scheduler.stolen[tenant].value;
-    sum.stolen_extra += scheduler.stolen_extra[tenant].value;
-    sum.stolen_on_arrival += scheduler.stolen_on_arrival[tenant].value;
-    sum.interleaving += scheduler.interleaving[tenant].value;
-  }
-  for (const auto& slice : slices_) {
-    for (u32 i = 0; i < L2Stats::kWalkLevels; ++i) {
-      sum.level_lookups[i] += slice->stats.walk_lookups[i][tenant].value;
-      sum.level_hits[i] += slice->stats.walk_hits[i][tenant].value;
-    }
-  }
-  return sum;
-}
-
 void Gpu::settle() {
   if (now() == 0) return;
   settle_turn();

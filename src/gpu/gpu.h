@@ -68,18 +68,6 @@ struct TenantProgress {
   Cycle left = kNever;                                                     // kNever: it has not left
 };
 
-/// What translation did for one tenant, over all units.
-struct TranslationSummary {
-  u64 l1_lookups = 0, l1_hits = 0, l1_misses = 0, waiting_instructions = 0;
-  u64 l2_lookups = 0, l2_hits = 0, l2_misses = 0, l2_merges = 0;
-  u64 walks = 0, reads = 0, queue_cycles = 0, service_cycles = 0;
-  u64 stolen = 0, stolen_extra = 0, stolen_on_arrival = 0, interleaving = 0;
-  // Of memory instructions that asked for walks.
-  u64 instructions = 0, several = 0, interleaved = 0, first_latency = 0, last_latency = 0, gap = 0;
-  std::array<u64, InstructionWalkStats::kBuckets> work{};
-  std::array<u64, L2Stats::kWalkLevels> level_lookups{}, level_hits{};
-};
-
 class Gpu {
  public:
   struct Limits {
@@ -130,7 +118,6 @@ class Gpu {
   TenantProgress progress(TenantId tenant) const;
   /// Whether addresses are translated at all.
   bool translates() const { return tlb_ != nullptr; }
-  TranslationSummary translation(TenantId tenant) const;
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
   StatTree& stats() { return stats_; }
 

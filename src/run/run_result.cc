@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "config/field_list.h"
+#include "engine/check.h"
 #include "run/blame_table.h"
 #include "text/table.h"
 #include "version.h"
@@ -31,34 +32,78 @@ Rate rate_of(const TenantProgress& progress, Cycle now) {
           progress.completed_thread_instructions, false};
 }
 
+/// Sums over all units of one tenant's statistics.
+class TenantTotals {
+ public:
+  TenantTotals(const StatTree& stats, TenantId tenant) : stats_(stats), tenant_(tenant) {}
+
+  u64 operator()(const std::string& pattern) const {
+    const std::optional<u64> total = stats_.total(pattern, tenant_);
+    SIM_CHECK(total, "the result uses {}, and no counter is called so", pattern);
+    return *total;
+  }
+  /// Of a statistic that only some policies keep.
+  u64 if_kept(const std::string& pattern) const { return stats_.total(pattern, tenant_).value_or(0); }
+
+ private:
+  const StatTree& stats_;
+  TenantId tenant_;
+};
+
+/// How many instructions needed 1 to 16 reads of page tables, 17 to 32, and so on.
+Tree work_by_reads(const TenantTotals& of) {
+  Tree::List work;
+  for (u32 i = 0; i < InstructionWalkStats::kBuckets; ++i) {
+    const u32 low = i * InstructionWalkStats::kBucketReads + 1, high = low + InstructionWalkStats::kBucketReads - 1;
+    const bool last = i + 1 == InstructionWalkStats::kBuckets;
+    work.emplace_back(of(fmt::format("gpu.sm.*.load_store.walks.work_{}_{}", low, last ? "up" : std::to_string(high))));
+  }
+  return Tree(std::move(work));
+}
+
+/// How often a walk's read hits the L2 cache, by level of the page table, root first.
+Tree l2_hit_rate_by_level(const TenantTotals& of) {
+  Tree::List rates;
+  for (u32 level = 1; level <= L2Stats::kWalkLevels; ++level) {
+    rates.emplace_back(ratio(of(fmt::format("gpu.l2.*.walk_hits_level_{}", level)),
+                             of(fmt::format("gpu.l2.*.walk_lookups_level_{}", level))));
+  }
+  return Tree(std::move(rates));
+}
+
 /// Translation as the papers report it, per tenant.
-Tree describe_translation(const TranslationSummary& t) {
-  Tree::List work, levels;
-  for (const u64 count : t.work) work.emplace_back(count);
-  for (u32 i = 0; i < t.level_lookups.size(); ++i) levels.emplace_back(ratio(t.level_hits[i], t.level_lookups[i]));
-  return {{"l1_tlb_lookups", t.l1_lookups},
-          {"l1_tlb_hit_rate", ratio(t.l1_hits, t.l1_lookups)},
-          {"l2_tlb_lookups", t.l2_lookups},
-          {"l2_tlb_hit_rate", ratio(t.l2_hits, t.l2_lookups)},
-          {"l2_tlb_misses", t.l2_misses},
-          {"l2_tlb_merges", t.l2_merges},
-          {"instructions_stalled_per_miss", ratio(t.waiting_instructions, t.l2_misses)},
-          {"walks", t.walks},
-          {"walk_latency", ratio(t.queue_cycles + t.service_cycles, t.walks)},
-          {"walk_queue_cycles", ratio(t.queue_cycles, t.walks)},
-          {"walk_service_cycles", ratio(t.service_cycles, t.walks)},
-          {"reads_per_walk", ratio(t.reads, t.walks)},
-          {"walk_l2_hit_rate_by_level", Tree(std::move(levels))},
-          {"stolen", t.stolen + t.stolen_extra},
-          {"stolen_share", ratio(t.stolen + t.stolen_extra, t.walks)},
-          {"stolen_on_arrival", t.stolen_on_arrival},
-          {"interleaving", ratio(t.interleaving, t.walks)},
-          {"walking_instructions", t.instructions},
-          {"work_by_16_reads", Tree(std::move(work))},
-          {"interleaved_share", ratio(t.interleaved, t.several)},
-          {"first_walk_latency", ratio(t.first_latency, t.several)},
-          {"last_walk_latency", ratio(t.last_latency, t.several)},
-          {"walk_gap", ratio(t.gap, t.several)}};
+Tree describe_translation(const StatTree& stats, TenantId tenant) {
+  const TenantTotals of(stats, tenant);
+  const u64 l1_lookups = of("gpu.sm.*.l1_tlb.lookups");
+  const u64 l2_lookups = of("gpu.l2_tlb.*.lookups"), l2_misses = of("gpu.l2_tlb.*.misses");
+  const u64 walks = of("gpu.mmu.*.walks_done");
+  const u64 queued = of("gpu.mmu.*.queue_cycles"), served = of("gpu.mmu.*.service_cycles");
+  const u64 stolen =
+      of.if_kept("gpu.mmu.*.walk_scheduler.stolen") + of.if_kept("gpu.mmu.*.walk_scheduler.stolen_extra");
+  const u64 several = of("gpu.sm.*.load_store.walks.several");
+  return {{"l1_tlb_lookups", l1_lookups},
+          {"l1_tlb_hit_rate", ratio(of("gpu.sm.*.l1_tlb.hits"), l1_lookups)},
+          {"l2_tlb_lookups", l2_lookups},
+          {"l2_tlb_hit_rate", ratio(of("gpu.l2_tlb.*.hits"), l2_lookups)},
+          {"l2_tlb_misses", l2_misses},
+          {"l2_tlb_merges", of("gpu.l2_tlb.*.merges")},
+          {"instructions_stalled_per_miss", ratio(of("gpu.sm.*.l1_tlb.waiting_instructions"), l2_misses)},
+          {"walks", walks},
+          {"walk_latency", ratio(queued + served, walks)},
+          {"walk_queue_cycles", ratio(queued, walks)},
+          {"walk_service_cycles", ratio(served, walks)},
+          {"reads_per_walk", ratio(of("gpu.mmu.*.reads"), walks)},
+          {"walk_l2_hit_rate_by_level", l2_hit_rate_by_level(of)},
+          {"stolen", stolen},
+          {"stolen_share", ratio(stolen, walks)},
+          {"stolen_on_arrival", of.if_kept("gpu.mmu.*.walk_scheduler.stolen_on_arrival")},
+          {"interleaving", ratio(of.if_kept("gpu.mmu.*.walk_scheduler.interleaving"), walks)},
+          {"walking_instructions", of("gpu.sm.*.load_store.walks.instructions")},
+          {"work_by_16_reads", work_by_reads(of)},
+          {"interleaved_share", ratio(of("gpu.sm.*.load_store.walks.interleaved"), several)},
+          {"first_walk_latency", ratio(of("gpu.sm.*.load_store.walks.first_latency"), several)},
+          {"last_walk_latency", ratio(of("gpu.sm.*.load_store.walks.last_latency"), several)},
+          {"walk_gap", ratio(of("gpu.sm.*.load_store.walks.gap"), several)}};
 }
 
 Tree describe_tenant(const TenantResult& tenant, const TenantProgress& progress, const Rate& rate) {
@@ -102,7 +147,7 @@ Tree describe_kernels(const std::vector<KernelRecord>& kernels) {
 
 /// One line of the table for a person.
 std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress& progress, const Rate& rate,
-                                const TranslationSummary* translation, std::string note) {
+                                const Tree* translation, std::string note) {
   std::vector<std::string> row{tenant.name,
                                fmt::format("{}", tenant.sms),
                                fmt::format("{}", rate.cycles),
@@ -112,9 +157,8 @@ std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress
                                fmt::format("{:.3f}", rate.warp_ipc()),
                                fmt::format("{}", progress.completed_runs)};
   if (translation) {
-    row.push_back(fmt::format("{}", translation->walks));
-    row.push_back(
-        fmt::format("{:.0f}", ratio(translation->queue_cycles + translation->service_cycles, translation->walks)));
+    row.push_back(translation->find("walks")->text());
+    row.push_back(fmt::format("{:.0f}", std::get<double>(translation->find("walk_latency")->value)));
   }
   row.push_back(std::move(note));
   return row;
@@ -146,18 +190,17 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     const TenantResult& tenant = tenants[i];
     const TenantProgress progress = gpu.progress(TenantId(i));
     const Rate rate = rate_of(progress, gpu.now());
-    const TranslationSummary translation = gpu.translation(TenantId(i));
     warp_instructions += progress.warp_instructions;
     thread_instructions += progress.thread_instructions;
     total_ipc += rate.ipc();
     Tree tree = describe_tenant(tenant, progress, rate);
-    if (gpu.translates()) tree["translation"] = describe_translation(translation);
+    if (gpu.translates()) tree["translation"] = describe_translation(gpu.stats(), TenantId(i));
     if (tenant.check) tree["check"] = Tree{{"passed", tenant.check->passed}, {"message", tenant.check->message}};
     if (!progress.fault.empty())
       result.faults.push_back(fmt::format("tenant {}, {}, ended by a fault: {}", i, tenant.name, progress.fault));
     result.checks_passed &= tenant.check ? tenant.check->passed : !check_asked;
-    table.rows.push_back(row_of(tenant, progress, rate, gpu.translates() ? &translation : nullptr,
-                                note_on(tenant, progress, rate.capped, check_asked)));
+    table.rows.push_back(
+        row_of(tenant, progress, rate, tree.find("translation"), note_on(tenant, progress, rate.capped, check_asked)));
     tenant_trees.push_back(std::move(tree));
   }
   result.all_faulted = result.faults.size() == tenants.size();

@@ -16,9 +16,9 @@ struct Misses {
     *out << misses.of_l1 << " L1 misses and " << misses.walks << " walks";
   }
 };
-Misses misses_of(const Gpu& gpu, TenantId tenant) {
-  const TranslationSummary all = gpu.translation(tenant);
-  return {all.l1_misses, all.walks};
+Misses misses_of(Gpu& gpu, TenantId tenant) {
+  return {gpu.stats().total("gpu.sm.*.l1_tlb.misses", tenant).value(),
+          gpu.stats().total("gpu.mmu.*.walks_done", tenant).value()};
 }
 
 /// Both tenants touch their pages on both of their SMs, twice; `flush` is called in the gap between the first launches

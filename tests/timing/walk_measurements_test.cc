@@ -33,8 +33,11 @@ GpuConfig walking_gpu(u32 walkers) {
   return config;
 }
 
-struct Measured {
-  TranslationSummary summary;
+/// Of the instructions that asked for walks, summed over SMs.
+struct Walks {
+  u64 several = 0, interleaved = 0, first_latency = 0, last_latency = 0, gap = 0;
+  u64 work_1_16 = 0;
+  u64 reads = 0;    // of the MMU
   std::string csv;  // all statistics
 };
 
@@ -46,8 +49,8 @@ ScriptOp two_pages() {
           }};
 }
 
-/// Each instruction of each of `warps` warps of a block does.
-Measured measure(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
+/// Runs `rounds` such instructions in each of `warps` warps of each block.
+Walks after(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
   GuestMemory memory{PageSize::k4K};
   ScriptProgram program(blocks, warps * config.sm.warp_width, u64{256} * 4096);
   program.allocate(memory);
@@ -56,43 +59,50 @@ Measured measure(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1)
   std::iota(sms.begin(), sms.end(), 0u);
   Gpu gpu(config, {{"script", &program, &memory, &stream, sms}});
   gpu.run({});
-  return {gpu.translation(TenantId(0)), gpu.stats().csv()};
-}
-TranslationSummary after(const GpuConfig& config, u32 warps, u32 rounds, u32 blocks = 1) {
-  return measure(config, warps, rounds, blocks).summary;
+  const auto total = [&](const std::string& name) {
+    return gpu.stats().total("gpu.sm.*.load_store.walks." + name).value();
+  };
+  return {.several = total("several"),
+          .interleaved = total("interleaved"),
+          .first_latency = total("first_latency"),
+          .last_latency = total("last_latency"),
+          .gap = total("gap"),
+          .work_1_16 = total("work_1_16"),
+          .reads = gpu.stats().total("gpu.mmu.*.reads").value(),
+          .csv = gpu.stats().csv()};
 }
 
 /// Of the last twenty rounds: page tables and data are in the caches by then.
-double per_round(const GpuConfig& config, u64 TranslationSummary::* counter) {
+double per_round(const GpuConfig& config, u64 Walks::* counter) {
   return static_cast<double>(after(config, 1, 84).*counter - after(config, 1, 64).*counter) / 20;
 }
 
 TEST(WalkMeasurements, WithTwoWalkersAnInstructionsTwoWalksEndTogether) {
   const GpuConfig config = walking_gpu(2);
-  EXPECT_EQ(per_round(config, &TranslationSummary::several), 1);
-  EXPECT_EQ(per_round(config, &TranslationSummary::interleaved), 0);
+  EXPECT_EQ(per_round(config, &Walks::several), 1);
+  EXPECT_EQ(per_round(config, &Walks::interleaved), 0);
   // From the request to the end: to the shared TLB, its look-up, to the MMU, the reads.
   const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
-  EXPECT_EQ(per_round(config, &TranslationSummary::first_latency), alone);
+  EXPECT_EQ(per_round(config, &Walks::first_latency), alone);
   // The second page is asked for a cycle later, and each of its reads reaches the L2 a cycle later.
-  EXPECT_EQ(per_round(config, &TranslationSummary::gap), 1);
-  EXPECT_EQ(per_round(config, &TranslationSummary::last_latency), alone);
+  EXPECT_EQ(per_round(config, &Walks::gap), 1);
+  EXPECT_EQ(per_round(config, &Walks::last_latency), alone);
 }
 
 TEST(WalkMeasurements, WithOneWalkerTheSecondWalkWaitsForTheFirst) {
   const GpuConfig config = walking_gpu(1);
   const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
-  EXPECT_EQ(per_round(config, &TranslationSummary::first_latency), alone);
-  EXPECT_EQ(per_round(config, &TranslationSummary::gap), kLevels * kL2Read);
+  EXPECT_EQ(per_round(config, &Walks::first_latency), alone);
+  EXPECT_EQ(per_round(config, &Walks::gap), kLevels * kL2Read);
   // It was asked for a cycle after the first.
-  EXPECT_EQ(per_round(config, &TranslationSummary::last_latency), alone + kLevels * kL2Read - 1);
+  EXPECT_EQ(per_round(config, &Walks::last_latency), alone + kLevels * kL2Read - 1);
 }
 
 TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
   GpuConfig config = walking_gpu(1);
   EXPECT_EQ(after(config, 2, 20).interleaved, 0u) << "one SM asks for an instruction's pages one after the other";
   config.sm.count = 2;
-  const TranslationSummary two = after(config, 1, 20, 2);
+  const Walks two = after(config, 1, 20, 2);
   EXPECT_EQ(two.several, 40u);
   EXPECT_GT(two.interleaved, 0u) << "two meet at the shared TLB now and then";
 }
@@ -102,9 +112,9 @@ TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeAsksForItsPagesOneAfte
   // place that is left, and its two pages are asked for a walk apart.
   GpuConfig config = walking_gpu(1);
   config.l1_tlb.miss_entries = 3;
-  const TranslationSummary page = after(config, 2, 20);
+  const Walks page = after(config, 2, 20);
   config.l1_tlb.admit = L1TlbConfig::Admit::kInstruction;
-  const TranslationSummary whole = after(config, 2, 20);
+  const Walks whole = after(config, 2, 20);
   EXPECT_EQ(page.several, 40u);
   EXPECT_EQ(whole.several, 40u);
   // A page that is asked for a cycle after the other and ends `gap` after it took so much longer, less a cycle.
@@ -120,15 +130,15 @@ TEST(WalkMeasurements, AnInstructionWithMorePagesThanPlacesGoesPageByPage) {
 }
 
 TEST(WalkMeasurements, WorkIsCountedInBucketsOfSixteenReads) {
-  const TranslationSummary sum = after(walking_gpu(1), 1, 20);
-  EXPECT_EQ(sum.work[0], 20u) << "two walks of four reads each";
+  const Walks sum = after(walking_gpu(1), 1, 20);
+  EXPECT_EQ(sum.work_1_16, 20u) << "two walks of four reads each";
   EXPECT_EQ(sum.reads, 20u * 2 * kLevels);
 }
 
 TEST(WalkMeasurements, DistinctWarpsAreCountedInEpochsOf1024LookUps) {
   // Two pages an instruction: 511 rounds of a warp make 1,022 look-ups, 1,100 rounds 2,200.
-  EXPECT_THAT(measure(walking_gpu(1), 1, 511).csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,0,"));
-  const std::string one = measure(walking_gpu(1), 1, 1100).csv, two = measure(walking_gpu(1), 2, 600).csv;
+  EXPECT_THAT(after(walking_gpu(1), 1, 511).csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,0,"));
+  const std::string one = after(walking_gpu(1), 1, 1100).csv, two = after(walking_gpu(1), 2, 600).csv;
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,2,"));
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},2,")) << "the only warp, in both";
   EXPECT_THAT(two, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},4,")) << "both warps, in both";

@@ -62,7 +62,10 @@ TEST(WalkSystem, PlacesAtTheDoorGoRound) {
   config.mmu.back_pressure = MmuConfig::Scope::kTenant;
   ScriptedTenants tenants(config, {walks_all_the_time(400), walks_all_the_time(400)});
   tenants.gpu().run({.cycles = 40'000});
-  const u64 first = tenants.gpu().translation(TenantId(0)).walks, second = tenants.gpu().translation(TenantId(1)).walks;
+  const auto walks = [&](u32 tenant) {
+    return tenants.gpu().stats().total("gpu.mmu.*.walks_done", TenantId(tenant)).value();
+  };
+  const u64 first = walks(0), second = walks(1);
   ASSERT_GT(first + second, 500u);
   EXPECT_NEAR(static_cast<double>(first) / static_cast<double>(second), 1, 0.02);
 }
@@ -79,7 +82,7 @@ u64 interleaved_instructions(L1TlbConfig::Admit admit, L2TlbConfig::Turn turn) {
   tenant.threads = 4 * 32;
   ScriptedTenants tenants(config, {tenant, tenant});
   tenants.gpu().run({.relaunch = false});
-  return tenants.gpu().translation(TenantId(0)).interleaved + tenants.gpu().translation(TenantId(1)).interleaved;
+  return tenants.gpu().stats().total("gpu.sm.*.load_store.walks.interleaved").value();
 }
 
 TEST(WalkSystem, WhetherInstructionsInterleaveIsAMatterOfAdmissionAndOfTurns) {
