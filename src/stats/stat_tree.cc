@@ -156,12 +156,6 @@ void StatTree::identity(std::string sentence, std::vector<std::string> left, std
   identities_.push_back({std::move(sentence), std::move(left), std::move(right)});
 }
 
-void StatTree::reset() {
-  for (const Stat& stat : stats_)
-    for (Counter& cell : stat.cells) cell.value = 0;
-  base_.clear();
-}
-
 StatSnapshot StatTree::snapshot() const {
   StatSnapshot values;
   values.reserve(cells_);
