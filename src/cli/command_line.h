@@ -23,7 +23,7 @@ struct RunOptions {
   std::vector<std::string> tenants;
   std::string size, sms;
   bool alone = false, check = false, quiet = false;
-  std::string json, timeline, log;
+  std::string json, log;
 };
 
 struct StoreOptions {

@@ -52,7 +52,6 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
 }  // namespace
 
 int run_command(const CommandLine& line) {
-  if (!line.run.timeline.empty()) input_error("run: --timeline comes with a later version; leave it out for now");
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
   request.config = loader.config();
