@@ -49,8 +49,8 @@ target_link_libraries(real_gpu PRIVATE mpfr gmp ${CMAKE_DL_LIBS})
 target_link_options(real_gpu PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(real_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE BUILD_RPATH "$ORIGIN/lib")
 
-# The example of docs/add_a_policy.md compiles. It is linked into nothing: a reader who follows the page adds it to src/.
-add_library(example_policy OBJECT docs/examples/turns.cc)
+# The examples of docs/add_a_policy.md compile. They are linked into nothing: a reader who follows the page adds them to src/.
+add_library(example_policy OBJECT docs/examples/turns.cc docs/examples/busiest.cc)
 target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
 
 # Benchmarks, and the floors under them, mean something in the release build only. A floor is measured with nothing beside it.

@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "cache/l2_admission.h"
+#include "cache/l2_victim.h"
 #include "config/fields.h"
 #include "config/validation.h"
 #include "engine/tag_array.h"
@@ -26,7 +28,7 @@ struct L1Config {
 };
 
 struct L2Config {
-  enum class Partition : u8 { kNone, kWays };
+  enum class SliceBy : u8 { kChannel, kLine };
   u32 bytes = 2 * 1024 * 1024;
   u32 ways = 16;
   u32 slices = 16;
@@ -36,27 +38,30 @@ struct L2Config {
   u32 miss_merges = 32;
   u32 reply_entries = 32;
   u32 write_back_entries = 16;
+  SliceBy slice_by = SliceBy::kChannel;
   SetHash index = SetHash::kPolynomial;
-  Partition partition = Partition::kNone;
+  Policy<L2Admission> admission{"always"};
+  Policy<L2Victim> victim{"lru"};
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1u << 30), "bytes of all slices together");
     v("ways", ways, in(1, 64), "ways of a set");
     v("slices", slices, in(1, 256), "slices (banks), each with its own queues");
     v("ports", ports, in(1, 16),
-      "look-ups per cycle and slice; the crossbar delivers one packet per cycle, so more than one port changes nothing "
-      "yet");
+      "look-ups per cycle and slice; as many packets reach and leave it at a time, one flit each per cycle");
     v("hit_cycles", hit_cycles, in(1, 1000), "latency of a hit");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs) per slice: lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for the same line");
     v("reply_entries", reply_entries, in(1, 4096), "entries of a slice's reply queue");
     v("write_back_entries", write_back_entries, in(1, 4096),
       "entries of a slice's write-back queue; when they are full it accepts no more misses");
+    v("slice_by", slice_by, {"channel", "line"},
+      "how an address selects its slice: channel: each memory channel has its own slices; line: by a hash of the line, "
+      "so that every slice holds lines of all channels");
     v("index", index, {"low_bits", "folded", "polynomial"},
       "how an address selects its set: its low bits, all bits XOR-folded, or its remainder modulo a polynomial over "
       "GF(2)");
-    v("partition", partition, {"none", "ways"},
-      "none: tenants share all ways; ways: each tenant fills only its own ways, divided evenly (a remainder goes to "
-      "the first tenants)");
+    v.policy("admission", admission, "which requests are looked up, and whose lines are kept");
+    v.policy("victim", victim, "which line a fill replaces");
   }
 };
 

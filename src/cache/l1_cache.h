@@ -11,6 +11,7 @@
 #include "engine/tag_array.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
+#include "wire/line_key.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
@@ -46,10 +47,10 @@ class L1Cache {
         misses_(config.miss_entries, config.miss_merges) {}
 
   /// What a load of this line would do; nothing changes.
-  Outcome look(u64 line) const {
-    if (tags_.find(line) >= 0) return Outcome::kHit;
+  Outcome look(LineKey line) const {
+    if (tags_.find(line.raw()) >= 0) return Outcome::kHit;
     if (is_outdated(line)) return Outcome::kRefused;
-    switch (misses_.would_join(line)) {
+    switch (misses_.would_join(line.raw())) {
       case Join::kFirst:
         return Outcome::kMiss;
       case Join::kMerged:
@@ -60,41 +61,41 @@ class L1Cache {
     return Outcome::kRefused;
   }
   /// Does what `look` said. Returns what a hit found; a miss or merge is answered by `fill`.
-  const LineCopy* load(u64 line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
+  const LineCopy* load(LineKey line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
     ++stats.loads[tenant];
     if (outcome == Outcome::kHit) {
       ++stats.hits[tenant];
-      return use(static_cast<u32>(tags_.find(line)));
+      return use(static_cast<u32>(tags_.find(line.raw())));
     }
     ++(outcome == Outcome::kMiss ? stats.misses : stats.merges)[tenant];
-    misses_.join(line, waiter);
+    misses_.join(line.raw(), waiter);
     return nullptr;
   }
   /// A store updates a line that is there, which is returned, and brings in none.
-  LineCopy* store(u64 line, TenantId tenant) {
+  LineCopy* store(LineKey line, TenantId tenant) {
     ++stats.stores[tenant];
-    if (const i32 entry = tags_.find(line); entry >= 0) return use(static_cast<u32>(entry));
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) return use(static_cast<u32>(entry));
     outdate(line);
     return nullptr;
   }
   /// An atomic changes the line at the L2: a copy here is stale.
-  void atomic(u64 line, TenantId tenant) {
+  void atomic(LineKey line, TenantId tenant) {
     ++stats.atomics[tenant];
-    if (const i32 entry = tags_.find(line); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
     outdate(line);
   }
   /// A line arrived: whoever waited for it is told, in order. One that is outdated is not kept.
   template <class F>
-  void fill(u64 line, const LineCopy& copy, F&& each_waiter) {
+  void fill(LineKey line, const LineCopy& copy, F&& each_waiter) {
     ++stats.fills;
     if (!is_outdated(line)) {
-      const u32 victim = tags_.victim(line);
+      const u32 victim = tags_.victim(line.raw());
       stats.evictions += tags_.valid(victim);
-      tags_.fill(victim, line) = copy;
+      tags_.fill(victim, line.raw()) = copy;
     } else {
       std::erase(outdated_, line);
     }
-    misses_.release(line, each_waiter);
+    misses_.release(line.raw(), each_waiter);
   }
   void clear() {
     tags_.clear();
@@ -106,10 +107,10 @@ class L1Cache {
 
  private:
   /// The SM writes to a line that is being fetched: what arrives may be from before, so that nobody else may join.
-  void outdate(u64 line) {
-    if (misses_.contains(line) && !is_outdated(line)) outdated_.push_back(line);
+  void outdate(LineKey line) {
+    if (misses_.contains(line.raw()) && !is_outdated(line)) outdated_.push_back(line);
   }
-  bool is_outdated(u64 line) const {
+  bool is_outdated(LineKey line) const {
     return !outdated_.empty() && std::find(outdated_.begin(), outdated_.end(), line) != outdated_.end();
   }
   LineCopy* use(u32 entry) {
@@ -119,7 +120,7 @@ class L1Cache {
 
   TagArray<LineCopy> tags_;
   MissTable<Waiter> misses_;
-  std::vector<u64> outdated_;  // few, if any
+  std::vector<LineKey> outdated_;  // few, if any
 };
 
 }  // namespace terrace

@@ -18,16 +18,22 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       accesses_(accesses),
       wiring_(std::move(wiring)),
+      memory_(wiring_.memory, wiring_.map),
       perform_(std::move(perform)),
+      victims_(config.victim.make(
+          {.tenants = wiring_.tenants, .ways = config.ways, .slice = wiring_.port, .seed = wiring_.seed})),
       tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
+      lies_at_(wiring_.virtual_names ? tags_.entries() : 0),
       misses_(config.miss_entries, config.miss_merges),
       hits_(config.reply_entries),
       // A fill releases a whole entry at once, and is accepted only when none of the last one is left.
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries),
-      on_link_(wiring_.to_dram.capacity()) {}
+      dirty_(config.miss_entries + config.write_back_entries) {
+  admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
+  if (admission_->admits_all()) admission_.reset();
+}
 
 void L2Slice::enable_blame(u32 tenants) {
   blame.enable(
@@ -42,6 +48,7 @@ void L2Slice::enable_blame(u32 tenants) {
        {"write_backs", "requests wait for an entry of the write-back queue; holders: queued dirty lines"},
        {"memory_link", "requests wait for the link to memory; holders: requests on it"}});
   for (Holders& each : held_) each = blame.holders();
+  memory_.enable_blame(blame);
   merging_ = last_reply_ = last_fill_ = blame.holders(1);
   blame.waits_for(kReplies, kReplies, last_reply_);
   blame.waits_for(kFills, kFills, last_fill_);
@@ -56,8 +63,7 @@ void L2Slice::settle(Cycle now) {
       for (u32 i = 0; i < replies->size() && (*replies)[i].at < now; ++i)
         waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
     }
-    wiring_.from_dram.visit_arrived(now - 1,
-                                    [&](const DramReply& reply, Cycle arrived) { waits(reply.tenant, arrived); });
+    memory_.visit_arrived(now - 1, [&](const DramReply& reply, Cycle arrived) { waits(reply.tenant, arrived); });
   });
 }
 
@@ -70,7 +76,7 @@ void L2Slice::begin_waits() {
 
 /// What has arrived in this cycle and was not taken begins to wait.
 void L2Slice::note_waits(Cycle now) {
-  wiring_.from_dram.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, reply.tenant); });
+  memory_.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, reply.tenant); });
   wiring_.requests.note_waits(wiring_.port, now);
 }
 
@@ -81,18 +87,19 @@ bool L2Slice::refuse(Lack lack, Holders& holders, Cycle now) {
 }
 
 /// An entry of the line that holds no more is held by the line's own tenant.
-bool L2Slice::refuse_miss(u64 line, TenantId tenant, Cycle now) {
-  if (!blame.on() || !misses_.contains(line)) return refuse(kMissEntry, now);
+bool L2Slice::refuse_miss(LineKey line, TenantId tenant, Cycle now) {
+  if (!blame.on() || !misses_.contains(line.raw())) return refuse(kMissEntry, now);
   merging_.only(tenant, now);
   return refuse(kMissEntry, merging_, now);
 }
 
-void L2Slice::send_to_dram(const DramRequest& request, Cycle now) {
-  wiring_.to_dram.push(now, request);
-  if (!blame.on()) return;
-  if (on_link_.full()) held_[kMemoryLink].remove(on_link_.pop(), now);
-  on_link_.push(request.tenant);
-  held_[kMemoryLink].add(request.tenant, now);
+/// A fetch must not overtake its own line on the way out. Over one link it cannot: lines that leave go first in each
+/// tick, and the link takes one message per cycle. With several, another channel's line may hold up those behind it.
+bool L2Slice::is_leaving(LineKey line) const {
+  for (u32 i = 0; memory_.several() && i < dirty_.size(); ++i) {
+    if (dirty_[i].line == line) return true;
+  }
+  return false;
 }
 
 Cycle L2Slice::tick(Cycle now) {
@@ -100,7 +107,7 @@ Cycle L2Slice::tick(Cycle now) {
   if (blame.on() && replies_due_) begin_waits();
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
-  send_reply(now);
+  send_replies(now);
   write_back(now);
   look_up(now);
   if (blame.on()) note_waits(now);
@@ -108,55 +115,85 @@ Cycle L2Slice::tick(Cycle now) {
 }
 
 void L2Slice::accept_fill(Cycle now) {
-  const DramReply* reply = wiring_.from_dram.front(now);
+  const DramReply* reply = memory_.front(now);
   if (!reply || !filled_.empty()) return;
-  Meta meta{.copy = reply->copy};
+  if (!reply->name.is_line()) return answer_bypass(*reply, now);
+  L2Line meta{.copy = reply->copy};
   if (blame.on()) {
     const TenantId holder = reply->tenant;
-    blame.leave(kFills, holder, wiring_.from_dram.next_arrival());
+    blame.leave(kFills, holder, memory_.arrival());
     held_[kMissEntry].remove(holder, now);
     last_fill_.only(holder, now);
   }
-  const u64 line = line_of(wiring_.from_dram.pop(now).line);
+  const DramReply arrived = memory_.pop(now);
   wiring_.truth.fills(meta.copy);
   ++stats.fills;
-  event(now, "line {:#x} arrives from memory", line * line_bytes_);
-  misses_.release(line, [&](AccessRef waiter) {
+  event(now, "line {:#x} arrives from memory", arrived.line.raw);
+  misses_.release(arrived.name.raw(), [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     meta.tenant = access.tenant;
+    meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  allocate(line, meta, now);
+  if (is_kept(arrived.name, meta)) allocate(arrived.name, arrived.line, meta, now);
 }
 
-void L2Slice::allocate(u64 line, const Meta& meta, Cycle now) {
-  const std::vector<WayMask>& divided = wiring_.ways_of_tenant;
-  const u32 victim = tags_.victim(line, divided.empty() ? kAllWays : divided[index(meta.tenant)]);
-  const Meta& old = tags_.meta(victim);
-  SIM_CHECK(divided.empty() || !tags_.valid(victim) || old.tenant == meta.tenant,
+/// A line that was asked for to be read once goes no further, unless somebody wrote to it meanwhile.
+bool L2Slice::is_kept(LineKey line, const L2Line& arrived) {
+  if (unkept_.empty() || std::erase(unkept_, line) == 0 || arrived.dirty) return true;
+  ++admission_stats.not_kept[arrived.tenant];
+  return false;
+}
+
+void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
+  const Handle<AccessRef> place{static_cast<u32>(reply.name.number())};
+  const AccessRef ref = bypassing_[place];
+  bypassing_.free(place);
+  if (blame.on()) {
+    blame.leave(kFills, reply.tenant, memory_.arrival());
+    last_fill_.only(reply.tenant, now);
+  }
+  wiring_.truth.answers(ref, accesses_[ref], memory_.pop(now).copy);
+  filled_.push({ref, now, true});
+}
+
+void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now) {
+  const L2Set set(tags_, line.raw());
+  const u32 victim = set.first() + victims_->victim(set, meta);
+  const L2Line& old = tags_.meta(victim);
+  SIM_CHECK(!victims_->divides_tenants() || !tags_.valid(victim) || old.tenant == meta.tenant,
             "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
             index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {
-    dirty_.push({tags_.key(victim), old.tenant, old.copy});
+    const LineKey name = LineKey::from_raw(tags_.key(victim));
+    dirty_.push(
+        {name, lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim], old.tenant, old.copy});
     if (blame.on()) held_[kWriteBackEntry].add(old.tenant, now);
   }
-  tags_.fill(victim, line) = meta;
+  tags_.fill(victim, line.raw()) = meta;
+  if (!lies_at_.empty()) lies_at_[victim] = at;
 }
 
-void L2Slice::send_reply(Cycle now) {
+void L2Slice::send_replies(Cycle now) {
+  for (u32 port = 0; port < config_.ports; ++port) {
+    if (!send_reply(now)) return;
+  }
+}
+
+bool L2Slice::send_reply(Cycle now) {
   reply_refused_ = false;
   const bool from_fill = !filled_.empty() && filled_.front().at <= now;
   Ring<Reply>& queue = from_fill ? filled_ : hits_;
-  if (queue.empty() || queue.front().at > now) return;
+  if (queue.empty() || queue.front().at > now) return false;
   const AccessRef ref = queue.front().access;
   const Access& access = accesses_[ref];
-  const u32 output = index(access.sm);
+  const u32 output = access.port;
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
     // The port is free, but the SM's lane is full: of its own packets.
     if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant, now);
-    return;
+    return false;
   }
   if (blame.on()) {
     blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at);
@@ -166,68 +203,98 @@ void L2Slice::send_reply(Cycle now) {
   const bool carries_line = access.kind == AccessKind::kLoad;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
                        access.tenant);
-  ++stats.replies[access.tenant];
-  event(now, "replies to SM {}", output);
+  ++(queue.front().bypass ? admission_stats.bypass_replies : stats.replies)[access.tenant];
+  event(now, "replies to port {}", output);
   queue.pop();
+  return true;
 }
 
 void L2Slice::write_back(Cycle now) {
-  write_back_refused_ = !dirty_.empty() && !wiring_.to_dram.can_push(now);
+  write_back_refused_ = !dirty_.empty() && !memory_.can_send(dirty_.front().at, now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
   if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant, now);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
-    send_to_dram(
-        {.line = PhysAddr{leaving.line * line_bytes_}, .tenant = leaving.tenant, .write = true, .copy = leaving.copy},
-        now);
+    memory_.send(
+        {.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .write = true, .copy = leaving.copy}, now,
+        blame.on());
   }
   ++stats.write_backs;
-  event(now, "line {:#x} is written back", leaving.line * line_bytes_);
+  event(now, "line {:#x} is written back", leaving.at.raw);
 }
 
 void L2Slice::look_up(Cycle now) {
   for (u32 port = 0; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
-    if (!head || !look_up_one(*head, now)) return;
+    if (!head || !take(*head, now)) return;
     wiring_.requests.receive(wiring_.port, now);
   }
 }
 
-/// False leaves everything as it was: some resource is full, and its release will tick this unit.
-bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
+bool L2Slice::take(AccessRef ref, Cycle now) {
   const Access& access = accesses_[ref];
-  const u64 line = line_of(access.pa);
-  const i32 entry = tags_.find(line);
+  if (!admission_) return look_up_one(ref, access, true, now);
+  const L2Admission::Choice choice = admission_->admit({access.tenant, access.kind, access.walk_level});
+  if (choice == L2Admission::Choice::kBypass) return bypass(ref, access, now);
+  const bool reads = access.kind == AccessKind::kLoad || access.kind == AccessKind::kWalk;
+  return look_up_one(ref, access, !reads || choice == L2Admission::Choice::kCache, now);
+}
+
+bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
+  SIM_CHECK(access.kind == AccessKind::kWalk, "a request of tenant {} for data bypasses the L2, where it may be dirty",
+            index(access.tenant));
+  const PhysAddr at = address(access.in_l2);
+  if (!memory_.can_send(at, now)) return refuse(kMemoryLink, memory_.holders(at), now);
+  const Handle<AccessRef> place = bypassing_.make();
+  bypassing_[place] = ref;
+  memory_.send(
+      {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now,
+      blame.on());
+  ++admission_stats.bypasses[access.tenant];
+  return true;
+}
+
+/// False leaves everything as it was: some resource is full, and its release will tick this unit.
+bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now) {
+  const LineKey line = access.in_l2;
+  const i32 entry = tags_.find(line.raw());
   if (entry >= 0) {
     if (hits_.full()) return refuse(kReplyEntry, now);
     tags_.touch(static_cast<u32>(entry));
     perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
-    event(now, "line {:#x} of SM {} hits", line * line_bytes_, index(access.sm));
-  } else if (access.kind == AccessKind::kStore && access.bytes == 0 && !misses_.contains(line)) {
+    event(now, "line {:#x} of port {} hits", line.number() * line_bytes_, access.port);
+  } else if (access.kind == AccessKind::kStore && access.bytes == 0 && line.is_physical() &&
+             !misses_.contains(line.raw())) {
     if (hits_.full()) return refuse(kReplyEntry, now);
     if (too_many_dirty()) return refuse(kWriteBackEntry, now);
-    Meta meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(line)};
+    L2Line meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(access)};
     perform(ref, access, meta);
-    allocate(line, meta, now);
+    allocate(line, address(line), meta, now);
     ++stats.write_allocations[access.tenant];
   } else {
-    const Join outlook = misses_.would_join(line);
+    const Join outlook = misses_.would_join(line.raw());
     if (outlook == Join::kFull) return refuse_miss(line, access.tenant, now);
     if (outlook == Join::kFirst) {
-      // It cannot overtake its own line on the way out: lines that leave go first in each tick, and the link takes one
-      // message per cycle.
-      if (too_many_dirty()) return refuse(kWriteBackEntry, now);
-      if (!wiring_.to_dram.can_push(now)) return refuse(kMemoryLink, now);
-      send_to_dram({.line = PhysAddr{line * line_bytes_}, .tenant = access.tenant, .walk_level = access.walk_level},
-                   now);
+      if (too_many_dirty() || is_leaving(line)) return refuse(kWriteBackEntry, now);
+      const PhysAddr at = address(line);
+      if (!memory_.can_send(at, now)) return refuse(kMemoryLink, memory_.holders(at), now);
+      memory_.send({.line = at,
+                    .name = line,
+                    .tag = asker_tag(access.sm, access.warp),
+                    .tenant = access.tenant,
+                    .walk_level = access.walk_level},
+                   now, blame.on());
       if (blame.on()) held_[kMissEntry].add(access.tenant, now);
       ++stats.fetches;
+      if (!keep) unkept_.push_back(line);
+    } else if (keep && !unkept_.empty()) {
+      std::erase(unkept_, line);
     }
-    misses_.join(line, ref);
+    misses_.join(line.raw(), ref);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
-    event(now, "line {:#x} of SM {} {}", line * line_bytes_, index(access.sm),
+    event(now, "line {:#x} of port {} {}", line.number() * line_bytes_, access.port,
           outlook == Join::kFirst ? "misses" : "joins a miss");
     return true;
   }
@@ -239,13 +306,14 @@ bool L2Slice::look_up_one(AccessRef ref, Cycle now) {
 
 void L2Slice::count(const Access& access, bool hit) {
   ++stats.lookups[access.tenant];
+  if (admission_) admission_->looked_up({access.tenant, access.kind, access.walk_level}, hit);
   if (access.kind != AccessKind::kWalk) return;
   ++stats.walk_lookups[access.walk_level - 1][access.tenant];
   stats.walk_hits[access.walk_level - 1][access.tenant] += hit;
 }
 
 /// The line is here: a store or an atomic is performed, and the answer is settled.
-void L2Slice::perform(AccessRef ref, const Access& access, Meta& meta) {
+void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
   const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (writes) {
     meta.dirty = true;
@@ -275,33 +343,31 @@ Cycle L2Slice::next_wakeup(Cycle now) {
     // The one that was refused is woken for; the other one's time may still come.
     if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
   }
-  const bool more =
-      (!dirty_.empty() && !write_back_refused_) || (filled_.empty() && wiring_.from_dram.front(now) != nullptr);
+  const bool more = (!dirty_.empty() && !write_back_refused_) || (filled_.empty() && memory_.front(now) != nullptr);
   return more ? now + 1 : next;
 }
 
 void L2Slice::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " lines are awaited from memory\n";
-  if (const u32 unread = wiring_.from_dram.size()) out << unread << " answers of memory are on their link\n";
-  if (wiring_.to_dram.size() == wiring_.to_dram.capacity())
-    out << "its link to memory is full: " << wiring_.to_dram.size() << " requests are not taken\n";
+  if (const u32 unread = memory_.unread()) out << unread << " answers of memory are on their link\n";
+  if (const u32 stuck = memory_.stuck()) out << "its link to memory is full: " << stuck << " requests are not taken\n";
   if (!hits_.empty() || !filled_.empty()) {
     const Ring<Reply>& first = filled_.empty() ? hits_ : filled_;
-    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to SM "
-        << index(accesses_[first.front().access].sm) << (reply_refused_ ? ", which takes none\n" : "\n");
+    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to port "
+        << accesses_[first.front().access].port << (reply_refused_ ? ", which takes none\n" : "\n");
   }
   if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }
 
-void L2Slice::forget(std::span<const Range> ranges) {
+void L2Slice::forget(std::span<const LineRange> ranges) {
   for (u32 entry = 0; entry < tags_.entries(); ++entry) {
     if (!tags_.valid(entry)) continue;
-    const u64 first = tags_.key(entry) * line_bytes_;
-    // The first range that ends behind the line's first byte.
+    const LineKey line = LineKey::from_raw(tags_.key(entry));
+    // The first range that ends behind the line.
     const auto range =
-        std::upper_bound(ranges.begin(), ranges.end(), first, [](u64 at, const Range& r) { return at < r.end; });
-    if (range != ranges.end() && range->first < first + line_bytes_) tags_.invalidate(entry);
+        std::upper_bound(ranges.begin(), ranges.end(), line, [](LineKey at, const LineRange& r) { return at < r.end; });
+    if (range != ranges.end() && range->first <= line) tags_.invalidate(entry);
   }
 }
 

@@ -1,6 +1,7 @@
 // One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
-// performed here. Requests come from the SMs through the crossbar, what misses goes to the slice's memory channel. A
-// store that does not cover its line fetches the rest; one that does needs no fetch.
+// performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that does not
+// cover its line fetches the rest; one that does needs no fetch, unless the line has a virtual name: then memory must say
+// where it lies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,12 +9,14 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "cache/config.h"
-#include "engine/link.h"
+#include "cache/memory_port.h"
 #include "engine/miss_table.h"
+#include "engine/pool.h"
 #include "engine/ring.h"
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
@@ -55,6 +58,17 @@ struct L2Stats {
   }
 };
 
+/// What an admission policy keeps out of a slice.
+struct L2AdmissionStats {
+  PerTenant<Counter> bypasses, bypass_replies, not_kept;
+  void describe(StatFields& v) {
+    v("bypasses", bypasses, "lines", "reads that went to memory without a look-up");
+    v("bypass_replies", bypass_replies, "packets", "replies to those");
+    v("not_kept", not_kept, "lines", "lines that arrived and were not kept");
+    v.identity("every read that bypasses is answered", sum(bypasses), sum(bypass_replies));
+  }
+};
+
 /// How an atomic takes effect: called when the cycle ends, once for each line, in the order of arrival at the slice.
 using PerformAtomic = std::function<void(TenantId tenant, u32 atomic, u64 lanes)>;
 
@@ -64,10 +78,12 @@ class L2Slice final : public Unit {
     Crossbar<AccessRef>& requests;
     Crossbar<AccessRef>& replies;
     u32 port = 0;  // this slice's place in both
-    Link<DramRequest>& to_dram;
-    Link<DramReply>& from_dram;
+    MemoryPort::Wiring memory;
+    const LineMap& map;
     LineTruth& truth;
-    std::vector<WayMask> ways_of_tenant = {};  // which ways each tenant fills; empty: all
+    bool virtual_names = false;  // memory is asked by name, and tells where a line lies
+    u32 tenants = 1;
+    u64 seed = 1;
   };
   L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
@@ -77,12 +93,9 @@ class L2Slice final : public Unit {
   void commit(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Host work wrote these bytes: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
+  /// Host work wrote to these lines: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
   /// only.
-  struct Range {
-    u64 first, end;  // physical
-  };
-  void forget(std::span<const Range> ranges);
+  void forget(std::span<const LineRange> ranges);
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -90,22 +103,21 @@ class L2Slice final : public Unit {
   void settle(Cycle now);
 
   L2Stats stats;
+  L2AdmissionStats admission_stats;
+  bool admits_all() const { return admission_ == nullptr; }
   Blame blame;  // of replies and fills; requests wait at the crossbar's port
 
  private:
-  struct Meta {
-    TenantId tenant{};
-    bool dirty = false;
-    [[no_unique_address]] LineCopy copy{};
-  };
   struct Dirty {
-    u64 line = 0;
+    LineKey line;
+    PhysAddr at;
     TenantId tenant{};
     [[no_unique_address]] LineCopy copy{};
   };
   struct Reply {
     AccessRef access;
     Cycle at = 0;
+    bool bypass = false;  // it was not looked up
   };
   struct PendingAtomic {
     TenantId tenant;
@@ -115,23 +127,31 @@ class L2Slice final : public Unit {
 
   enum Room : u32 { kReplies, kFills };
   /// What a request may lack, in the order of the causes told to the crossbar.
-  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink, kLacks };
+  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink };
   bool refuse(Lack lack, Holders& holders, Cycle now);
   bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
-  bool refuse_miss(u64 line, TenantId tenant, Cycle now);
-  void send_to_dram(const DramRequest& request, Cycle now);
+  bool refuse_miss(LineKey line, TenantId tenant, Cycle now);
   void begin_waits();
   void note_waits(Cycle now);
   void accept_fill(Cycle now);
-  void send_reply(Cycle now);
+  void send_replies(Cycle now);
+  bool send_reply(Cycle now);
   void write_back(Cycle now);
   void look_up(Cycle now);
-  bool look_up_one(AccessRef ref, Cycle now);
-  void allocate(u64 line, const Meta& meta, Cycle now);
-  void perform(AccessRef ref, const Access& access, Meta& meta);
+  bool take(AccessRef ref, Cycle now);
+  bool bypass(AccessRef ref, const Access& access, Cycle now);
+  bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
+  void answer_bypass(const DramReply& reply, Cycle now);
+  bool is_kept(LineKey line, const L2Line& arrived);
+  void allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now);
+  void perform(AccessRef ref, const Access& access, L2Line& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
-  u64 line_of(PhysAddr address) const { return address.raw >> line_shift_; }
+  bool is_leaving(LineKey line) const;
+  /// Where a line with a physical name lies; a virtual one says nothing.
+  PhysAddr address(LineKey line) const {
+    return line.is_physical() ? PhysAddr{line.number() << line_shift_} : kUnknownLine;
+  }
   Cycle next_wakeup(Cycle now);
 
   Scheduler& scheduler_;
@@ -142,20 +162,25 @@ class L2Slice final : public Unit {
   const u32 line_shift_;
   AccessPool& accesses_;
   Wiring wiring_;
+  MemoryPort memory_;
   PerformAtomic perform_;
-  TagArray<Meta> tags_;
+  std::unique_ptr<L2Admission> admission_;  // none: everything is looked up and kept
+  std::unique_ptr<L2Victim> victims_;
+  TagArray<L2Line> tags_;
+  std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
   MissTable<AccessRef> misses_;
   Ring<Reply> hits_;    // in order: every hit takes the same time
   Ring<Reply> filled_;  // what fills released
   Blame::Queue waiting_hits_{kReplies}, waiting_filled_{kReplies};
-  Ring<Dirty> dirty_;  // lines on their way to memory
+  Ring<Dirty> dirty_;            // lines on their way to memory
+  std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
+  Pool<AccessRef> bypassing_;    // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;
   bool replies_due_ = false;  // some could have been sent by the end of the last tick
   // Who holds what others wait for.
-  Holders held_[kLacks];
-  Ring<TenantId> on_link_;  // whose requests were sent to memory last: as many as the link holds
+  Holders held_[kMemoryLink];
   Holders last_reply_, last_fill_, merging_;
 };
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/paths.h"
 #include "engine/check.h"
+#include "report/report.h"
 #include "text/suggest.h"
 #include "version.h"
 
@@ -50,6 +51,13 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
+  app.add_option("--timeline", line.run.timeline, "write the statistics of each epoch (run.epoch) to FILE, as CSV")
+      ->type_name("FILE");
+  app.add_option("--timeline-of", line.run.timeline_of,
+                 "only statistics whose names begin with PREFIX; may be repeated")
+      ->type_name("PREFIX")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
       ->type_name("UNIT@FROM:TO");
   app.add_flag("--quiet", line.run.quiet, "do not show progress");
@@ -117,6 +125,8 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
     app.add_option("--out", line.sweep.out, "output folder; created if it does not exist")
         ->type_name("DIR")
         ->required();
+    app.add_flag("--stats", line.sweep.stats,
+                 fmt::format("write every statistic of every job, even of more than {} jobs", kMostJobsWithStats));
   }
   if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another result"}});
 }

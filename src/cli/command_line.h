@@ -23,12 +23,14 @@ struct RunOptions {
   std::vector<std::string> tenants;
   std::string size, sms;
   bool alone = false, check = false, quiet = false;
-  std::string json, log;
+  std::string json, timeline, log;
+  std::vector<std::string> timeline_of;
 };
 
 struct StoreOptions {
   std::string store = "results.db";
-  std::string out;  // where a report goes
+  std::string out;     // where a report goes
+  bool stats = false;  // those of however many jobs
   std::string executor = "local", jobs, memory, size, seeds;
   bool dry_run = false, retry_failed = false, quiet = false;
 };

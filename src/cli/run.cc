@@ -52,13 +52,18 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
 }  // namespace
 
 int run_command(const CommandLine& line) {
+  if (line.run.timeline.empty() && !line.run.timeline_of.empty())
+    input_error("run: --timeline-of selects statistics of a timeline; also give --timeline FILE");
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
   request.config = loader.config();
   request.check = line.run.check;
   request.log = line.run.log;
-  std::optional<OutputFile> json;
+  request.timeline = !line.run.timeline.empty();
+  request.timeline_of = line.run.timeline_of;
+  std::optional<OutputFile> json, timeline;
   if (!line.run.json.empty()) json.emplace(line.run.json);
+  if (request.timeline) timeline.emplace(line.run.timeline);
   Progress progress("run", Progress::style_of_stderr(line.run.quiet));
   request.progress = show(progress);
   RunResult result = simulate(request);
@@ -67,6 +72,10 @@ int run_command(const CommandLine& line) {
   if (json) {
     json->write(json_text(result.json));
     json->commit();
+  }
+  if (timeline) {
+    timeline->write(result.timeline);
+    timeline->commit();
   }
   write_stdout(result.log + result.text);
   for (const std::string& fault : result.faults) say(fault);

@@ -120,7 +120,7 @@ int sweep_command(const CommandLine& line) {
 }
 
 int report_command(const CommandLine& line) {
-  write_stdout(write_report(line.sweep.store, line.sweep.out));
+  write_stdout(write_report(line.sweep.store, line.sweep.out, line.sweep.stats));
   return 0;
 }
 

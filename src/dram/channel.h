@@ -67,6 +67,7 @@ class Channel final : public Unit {
 
   /// Between cycles, before cycle `now`, in which the caller also wakes the channel.
   void on_epoch(Cycle now);
+  bool by_epochs() const { return scheduler_->by_epochs(); }
 
   /// Every command from here on is also written there; null ends that.
   void log_commands(std::vector<DramCommand>* log) { log_ = log; }

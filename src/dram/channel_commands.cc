@@ -255,7 +255,8 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
     const Cycle at = clock_.core(end);
     traffic.latency.add(at - slot.accepted);
     traffic.read_latency[tenant] += at - slot.accepted;
-    sources_[slot.source].returns.push({at, {slot.request.line, slot.request.tag, tenant, slot.request.copy}, walk});
+    sources_[slot.source].returns.push(
+        {at, {slot.request.line, slot.request.name, slot.request.tag, tenant, slot.request.copy}, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;
   }

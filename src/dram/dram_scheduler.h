@@ -8,8 +8,9 @@
 //           the bank as changed. The channel precharges and activates towards the choice, which stays in the scheduler
 //           and may still change.
 //   take    when the choice's column command is issued: the request leaves the scheduler.
-//   on_epoch  between cycles, from whoever keeps the epochs; then everything is asked anew. Nothing else may make a
-//           scheduler change its mind: it must not depend on time alone, so that the channel can sleep.
+//   on_epoch  between cycles, at the end of each epoch (run.epoch), for a scheduler that goes by epochs; then
+//           everything is asked anew. Nothing else may make a scheduler change its mind: it must not depend on time
+//           alone, so that the channel can sleep.
 //
 // Among the choices of all banks that can go ahead in a cycle, the channel takes the smallest urgency, then column
 // before row commands, then the oldest.
@@ -67,6 +68,8 @@ class DramScheduler {
   virtual Choice next(const BankView& bank) const = 0;
   virtual void take(u16 slot, Cycle now) = 0;
   virtual void on_epoch(Cycle /*now*/) {}
+  /// Whether it wants to hear of epochs.
+  virtual bool by_epochs() const { return false; }
 
   /// The banks marked since the last call, a bit each.
   u64 changed_banks() { return std::exchange(changed_, 0); }

@@ -59,6 +59,9 @@ class Scheduler {
 
   Unit& unit(UnitId id) { return *units_[index(id)]; }
 
+  /// Nobody is due, ever. Between cycles only.
+  bool idle() const { return started_ && next_due() == kNever; }
+
   /// What every unit waits for, for the report of a deadlock.
   std::string explain() const;
 

@@ -23,13 +23,19 @@ void Gpu::build_translation() {
     for (u32 i = 0; i < replies; ++i) made.replies.push_back(make_link<Translation>(latency));
     return made;
   };
-  tlb_wires_ = wires(config_.sm.count, config_.l2_tlb.link_cycles, config_.sm.count);
+  tlb_wires_ = wires(tlb_ports(), config_.l2_tlb.link_cycles, tlb_ports());
+  if (translates_in_sm() && config_.l2_tlb.fill.make({})->wants_merged_warps()) {
+    const u32 latency = config_.l2_tlb.link_cycles;
+    tlb_wires_.merged_warps = std::make_unique<Funnel<MergedWarp>>(scheduler_, tlb_ports(), latency, latency + 1);
+  }
   for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(lanes_to_mmu(), config_.mmu.transit_cycles, 1));
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
   Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
-  if (tlb_wires_.requests) translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get()};
+  if (translates_in_sm()) {
+    translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get(), tlb_wires_.merged_warps.get()};
+  }
   return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
           *starts_[sm],
           *done_[sm],
@@ -41,10 +47,11 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const u32 sms = config_.sm.count, slices = config_.l2.slices;
-  const bool walks_use_l2 = config_.mmu.walks_via == MmuConfig::Via::kL2;
-  const u32 ports = sms + (walks_use_l2 ? static_cast<u32>(mmu_wires_.size()) : 0);
-  requests_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, ports, slices);
-  replies_ = std::make_unique<Crossbar<AccessRef>>(scheduler_, config_.noc, slices, ports);
+  const u32 ports = sms + (mmu_uses(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
+  using Network = Crossbar<AccessRef>;
+  const u32 slice_ports = config_.l2.ports;
+  requests_ = std::make_unique<Network>(scheduler_, config_.noc, ports, slices, Network::Ports{.output = slice_ports});
+  replies_ = std::make_unique<Network>(scheduler_, config_.noc, slices, ports, Network::Ports{.input = slice_ports});
   std::vector<BlockDispatcher::SmPort> sm_ports;
   for (u32 i = 0; i < sms; ++i) {
     starts_.push_back(std::make_unique<Link<BlockStart>>(scheduler_, LinkShape{}));
@@ -67,7 +74,10 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
     done_[i]->connect(unit, dispatcher);
     requests_->connect_input(i, unit);
     replies_->connect_output(i, unit);
-    if (tlb_wires_.requests) tlb_wires_.requests->connect_producer(i, unit);
+    if (!translates_in_sm()) continue;
+    tlb_wires_.requests->connect_producer(i, unit);
+    if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_producer(i, unit);
+    tlb_port_units_.push_back(unit);
   }
 }
 
@@ -86,21 +96,6 @@ DramChannelSetup Gpu::channel_setup(u32 channel) const {
   return setup;
 }
 
-std::vector<WayMask> Gpu::ways_of_tenants() const {
-  if (config_.l2.partition == L2Config::Partition::kNone) return {};
-  const u32 tenants = static_cast<u32>(tenants_.size());
-  if (tenants > config_.l2.ways) {
-    input_error("l2.partition: {} ways cannot be divided among {} tenants; give each at least one", config_.l2.ways,
-                tenants);
-  }
-  std::vector<WayMask> masks;
-  for (u32 i = 0; i < tenants; ++i) {
-    const EvenShare share = even_share(config_.l2.ways, tenants, i);
-    masks.push_back((share.count == 64 ? kAllWays : (WayMask{1} << share.count) - 1) << share.first);
-  }
-  return masks;
-}
-
 void Gpu::build_memory() {
   const u32 slices = config_.l2.slices, channels = config_.dram.channels;
   const PerformAtomic perform = [this](TenantId tenant, u32 atomic, u64 lanes) {
@@ -112,27 +107,77 @@ void Gpu::build_memory() {
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
-    // What leaves a slice for memory was looked up before, which takes as long for a miss as for a hit.
-    to_dram_.push_back(make_link<DramRequest>(config_.l2.hit_cycles + cycles_to_dram()));
-    from_dram_.push_back(make_link<DramReply>(config_.dram.link_cycles));
-    slices_.push_back(std::make_unique<L2Slice>(
-        scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-        L2Slice::Wiring{*requests_, *replies_, i, *to_dram_[i], *from_dram_[i], truth_, ways_of_tenants()}, perform));
+    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+                                                L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_,
+                                                                truth_, config_.translation == TranslateAt::kAfterL2,
+                                                                static_cast<u32>(tenants_.size()), config_.run.seed},
+                                                perform));
     const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
     slices_[i]->connect(unit);
+    slice_units_.push_back(unit);
     requests_->connect_output(i, unit);
     replies_->connect_input(i, unit);
-    const u32 channel = i / (slices / channels);
-    to_dram_[i]->connect(unit, channel_units_[channel]);
-    from_dram_[i]->connect(channel_units_[channel], unit);
-    channels_[channel]->connect(*to_dram_[i], *from_dram_[i]);
+  }
+  connect_ways_to_memory();
+}
+
+/// What leaves a slice for memory was looked up before, which takes as long for a miss as for a hit.
+MemoryPort::Wiring Gpu::way_to_memory(u32 slice) {
+  const u32 channels = config_.dram.channels;
+  const bool by_channel = config_.l2.slice_by == L2Config::SliceBy::kChannel;
+  const bool translated = config_.translation == TranslateAt::kAfterL2;
+  WayToMemory& way = ways_to_memory_.emplace_back();
+  const u32 first = by_channel ? slice / (config_.l2.slices / channels) : 0;
+  MemoryPort::Wiring wiring;
+  for (u32 channel = first; channel < (by_channel ? first + 1 : channels); ++channel) {
+    way.channels.push_back(channel);
+    way.requests.push_back(make_link<DramRequest>((translated ? 0 : config_.l2.hit_cycles) + cycles_to_dram()));
+    way.replies.push_back(make_link<DramReply>(config_.dram.link_cycles));
+    if (!translated) wiring.requests.push_back(way.requests.back().get());
+    wiring.replies.push_back(way.replies.back().get());
+  }
+  if (translated) {
+    way.to_translator = make_link<DramRequest>(config_.l2.hit_cycles);
+    wiring.requests.push_back(way.to_translator.get());
+  }
+  return wiring;
+}
+
+void Gpu::connect_ways_to_memory() {
+  for (u32 i = 0; i < slices_.size(); ++i) {
+    WayToMemory& way = ways_to_memory_[i];
+    UnitId sender = slice_units_[i];
+    if (way.to_translator) {
+      MissTranslator::Wiring wiring{.from_slice = *way.to_translator,
+                                    .channels = {},
+                                    .map = map_,
+                                    .requests = *tlb_wires_.requests,
+                                    .answers = *tlb_wires_.replies[i],
+                                    .port = i,
+                                    .lines = config_.l2.miss_entries,
+                                    .write_backs = config_.l2.write_back_entries,
+                                    .line_shift = static_cast<u32>(std::countr_zero(config_.line_bytes)),
+                                    .page_shift = spaces_.page_shift()};
+      for (const auto& link : way.requests) wiring.channels.push_back(link.get());
+      miss_translators_.push_back(std::make_unique<MissTranslator>(wiring));
+      sender = scheduler_.add(*miss_translators_[i], fmt::format("l2.{}.translator", i));
+      way.to_translator->connect(slice_units_[i], sender);
+      tlb_port_units_.push_back(sender);
+      tlb_wires_.requests->connect_producer(i, sender);
+    }
+    for (u32 k = 0; k < way.channels.size(); ++k) {
+      way.requests[k]->connect(sender, channel_units_[way.channels[k]]);
+      way.replies[k]->connect(channel_units_[way.channels[k]], slice_units_[i]);
+      channels_[way.channels[k]]->connect(*way.requests[k], *way.replies[k]);
+    }
   }
 }
 
-std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu) {
-  if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
+  if (!mmu_uses(way)) return nullptr;
+  if (way == WalkPath::Way::kL2) {
     return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, truth_,
-                                           config_.sm.count + mmu);
+                                           config_.sm.count + mmu, config_.line_bytes);
   }
   std::vector<WalkToDram::Channel> ways;
   for (const auto& channel : channels_) {
@@ -148,8 +193,15 @@ void Gpu::connect_translation() {
   if (!tlb_wires_.requests) return;
   const u32 tenants = static_cast<u32>(tenants_.size()), lanes = lanes_to_mmu();
   SharedTlb::Wiring tlb_wiring{
-      *tlb_wires_.requests, {}, {}, config_.l1_tlb.miss_entries, config_.l2_tlb.per_tenant ? tenants : 1,
-      &truth_.mistake};
+      .requests = *tlb_wires_.requests,
+      .replies_per_port = translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
+      .tlbs = config_.l2_tlb.per_tenant ? tenants : 1,
+      .tenants = tenants,
+      .sms = config_.sm.count,
+      .warps = config_.sm.warps,
+      .seed = config_.run.seed,
+      .merged_warps = tlb_wires_.merged_warps.get(),
+      .mistake = &truth_.mistake};
   for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
   for (const TlbWires& mmu : mmu_wires_) {
     tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), lanes});
@@ -157,21 +209,27 @@ void Gpu::connect_translation() {
   tlb_ = std::make_unique<SharedTlb>(config_.l2_tlb, std::move(tlb_wiring));
   const UnitId tlb_unit = scheduler_.add(*tlb_, "l2_tlb.0");
   tlb_wires_.requests->connect_consumer(tlb_unit);
-  for (u32 sm = 0; sm < config_.sm.count; ++sm) tlb_wires_.replies[sm]->connect(tlb_unit, sm_units_[sm]);
+  if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_consumer(tlb_unit);
+  for (u32 port = 0; port < tlb_ports(); ++port) tlb_wires_.replies[port]->connect(tlb_unit, tlb_port_units_[port]);
   for (u32 i = 0; i < mmu_wires_.size(); ++i) {
     mmus_.push_back(
         std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed,
-                              Mmu::Wiring{*mmu_wires_[i].requests, *mmu_wires_[i].replies[0],
-                                          config_.l2_tlb.miss_entries, spaces_, walk_memory(i), &truth_.mistake}));
+                              Mmu::Wiring{*mmu_wires_[i].requests,
+                                          *mmu_wires_[i].replies[0],
+                                          config_.l2_tlb.miss_entries,
+                                          spaces_,
+                                          {walk_memory(i, WalkPath::Way::kL2), walk_memory(i, WalkPath::Way::kMemory)},
+                                          &truth_.mistake}));
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
     mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
     for (u32 lane = 0; lane < lanes; ++lane) mmu_wires_[i].requests->connect_producer(lane, tlb_unit);
     mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
-    if (config_.mmu.walks_via == MmuConfig::Via::kL2) {
+    if (mmu_uses(WalkPath::Way::kL2)) {
       requests_->connect_input(config_.sm.count + i, unit);
       replies_->connect_output(config_.sm.count + i, unit);
-    } else {
+    }
+    if (mmu_uses(WalkPath::Way::kMemory)) {
       for (u32 channel = 0; channel < channels_.size(); ++channel) {
         const size_t way = i * channels_.size() + channel;
         walk_to_dram_[way]->connect(unit, channel_units_[channel]);

@@ -12,6 +12,7 @@
 #include "gpu/until.h"
 #include "noc/crossbar.h"
 #include "sm/config.h"
+#include "tenancy/sm_partitioner.h"
 #include "translation/config.h"
 
 namespace terrace {
@@ -25,6 +26,7 @@ struct RunConfig {
   u64 seed = 1;
   u64 arrival_spread = 0;
   u64 warmup = 0;
+  u64 epoch = 0;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
@@ -39,6 +41,8 @@ struct RunConfig {
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
       "each tenant arrives, and leaves, up to this many cycles late, by a random number drawn from the seed");
     v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics leave out");
+    v("epoch", epoch, in(0, Range::kHighest),
+      "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
@@ -52,13 +56,12 @@ struct RunConfig {
 
 struct TenancyConfig {
   enum class Sharing : u8 { kSpatial, kTime };
-  enum class Share : u8 { kFixed, kPresent };
   Sharing sharing = Sharing::kSpatial;
   // Chosen: about a millisecond, and the time that 30 Maxwell SMs' registers and shared memory (10.6 MB) take to memory
   // and back at 345.6 GB/s.
   u64 quantum = 1'000'000;
   u64 switch_cycles = 70'000;
-  Share share = Share::kFixed;
+  Policy<SmPartitioner> partition{"fixed"};
   u32 launch_gap = 1000;
   std::string reference_design;
   u32 reference_sms = 0;
@@ -66,7 +69,7 @@ struct TenancyConfig {
   bool flush_on_switch = true;
   bool blame = true;
   /// Whether a tenant's SMs are given by their number (run.sms).
-  bool divides_by_number() const { return sharing == Sharing::kSpatial && share == Share::kFixed; }
+  bool divides_by_number() const { return sharing == Sharing::kSpatial && partition.make({})->never_moves(); }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
       "spatial: each tenant has its own SMs; time: tenants take turns on all SMs, and their resident blocks are set "
@@ -74,9 +77,7 @@ struct TenancyConfig {
     v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn under time sharing");
     v("switch_cycles", switch_cycles, in(0, Range::kHighest),
       "cycles of a switch: from the last answer to the old tenant to the first instruction of the new one");
-    v("share", share, {"fixed", "present"},
-      "fixed: the SMs of an absent tenant stay idle; present: all SMs are divided evenly among the tenants that are "
-      "present, again whenever one arrives or leaves; an SM changes its owner when its blocks have ended");
+    v.policy("partition", partition, "which SMs belong to which tenant under spatial sharing");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
     v("reference_design", reference_design, "design of the alone runs that relative metrics refer to");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant in its alone run; 0: as many as in the shared run");
@@ -110,8 +111,10 @@ struct GpuConfig {
     v("name", name, "name of the machine");
     v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and interconnect, in MHz");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
-    v("translation", translation, {"ideal", "before_l1"},
-      "where addresses are translated: ideal (every look-up hits at once), or before each SM's L1 cache");
+    v("translation", translation, {"ideal", "before_l1", "after_l1", "after_l2"},
+      "where addresses are translated: ideal: every look-up hits at once; before_l1: before each SM's L1 cache; "
+      "after_l1: after an L1 miss, so the L1 has virtual addresses; after_l2: after an L2 miss, so L1 and L2 have "
+      "virtual addresses");
     v.group("pages", pages, "pages, frames and page tables");
     v.group("sm", sm, "streaming multiprocessors");
     v.group("l1_tlb", l1_tlb, "TLB of each SM");
@@ -125,7 +128,17 @@ struct GpuConfig {
     v.group("run", run, "what runs and for how long");
   }
   void validate(Validation& v) const {
-    v.require(l2.slices % dram.channels == 0, "l2.slices", "must be a multiple of dram.channels ({})", dram.channels);
+    const bool slice_by_channel = l2.slice_by == L2Config::SliceBy::kChannel;
+    v.require(!slice_by_channel || l2.slices % dram.channels == 0, "l2.slices",
+              "must be a multiple of dram.channels ({}), or l2.slice_by must be \"line\"", dram.channels);
+    v.require(!slice_by_channel || translation != TranslateAt::kAfterL2, "translation",
+              "needs l2.slice_by = \"line\": the channel of a line is not known before it is translated");
+    v.require(
+        translation != TranslateAt::kAfterL2 || !mmu.walk_path.make({})->uses(WalkPath::Way::kL2), "translation",
+        "needs mmu.walk_path.use = \"memory\": a walk that waits for an entry of the L2 would wait for lines that "
+        "wait for the walk");
+    v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
+              "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
     v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),
               "l1.bytes", "must give a power-of-two number of sets of {} ways of {} bytes", l1.ways, line_bytes);
@@ -133,14 +146,19 @@ struct GpuConfig {
     v.require(slice % (l2.ways * line_bytes) == 0 && std::has_single_bit(slice / (l2.ways * line_bytes)), "l2.bytes",
               "must give each of {} slices a power-of-two number of sets of {} ways of {} bytes", l2.slices, l2.ways,
               line_bytes);
-    v.require(l2.partition == L2Config::Partition::kNone || dram.partition == MemoryPartition::kNone, "l2.partition",
-              "must be none when dram.partition is channels: the L2 slices of a channel already belong to its tenant");
+    v.require(l2.victim.use != "tenant_ways" || dram.partition == MemoryPartition::kNone || !slice_by_channel,
+              "l2.victim.use",
+              "must not be tenant_ways when dram.partition is channels: the L2 slices of a channel already belong to "
+              "its tenant");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
     v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; remove run.sms");
-    v.require(!time || tenancy.share == TenancyConfig::Share::kFixed, "tenancy.share",
+    const auto partitioner = tenancy.partition.make({});
+    v.require(!time || partitioner->never_moves(), "tenancy.partition.use",
               "must be fixed under time sharing, where every tenant has all SMs");
-    v.require(tenancy.share == TenancyConfig::Share::kFixed || run.sms.empty(), "tenancy.share",
-              "divides the SMs evenly; remove run.sms");
+    v.require(partitioner->never_moves() || run.sms.empty(), "tenancy.partition.use",
+              "divides the SMs by itself; remove run.sms");
+    v.require(!partitioner->by_epochs() || run.epoch != 0, "tenancy.partition.use",
+              "decides at epochs; give their length (run.epoch)");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
     v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",

@@ -2,8 +2,14 @@
 #include "gpu/gpu.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/check.h"
+#include "gpu/controllers/faults.h"
+#include "gpu/controllers/presence.h"
+#include "gpu/controllers/turns.h"
+#include "gpu/controllers/warmup.h"
+#include "gpu/controllers/watchdog.h"
 
 namespace terrace {
 
@@ -21,17 +27,21 @@ u32 memory_parts(const GpuConfig& config, size_t tenants) {
 
 }  // namespace
 
-Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options)
+Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::Options options,
+         std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
       scheduler_(options),
       memory_parts_(memory_parts(config_, tenants_.size())),
-      map_(config_.dram, config_.line_bytes, config_.l2.slices, memory_parts_,
+      map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
       spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
       truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
-      states_(tenants_.size()) {
+      table_(tenants_, sms_),
+      host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
+      board_(static_cast<u32>(tenants_.size())),
+      translations_(spaces_, sms_, tlb_, mmus_) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
     streams_.push_back(tenant.stream);
@@ -42,7 +52,61 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_memory();
   connect_translation();
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
+  build_controllers(std::move(partitioner));
   describe_stats();
+}
+
+/// In the order in which they act: epochs first, for others go by them; who faulted or leaves is gone before what it
+/// ran would be followed by more; SMs move and turns change when it is known who has work.
+void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
+  std::unique_ptr<Partition> partition;
+  if (!takes_turns()) partition = build_partition(std::move(partitioner));
+  auto launches = std::make_unique<Launches>(
+      Launches::Wiring{config_.tenancy, table_, *dispatcher_, spaces_, truth_, host_writes_, translations_});
+  auto presence =
+      std::make_unique<Presence>(Presence::Wiring{config_, table_, scheduler_, *dispatcher_, dispatcher_unit_, sms_,
+                                                  mmus_, mmu_units_, *launches, partition.get()});
+  launches_ = launches.get();
+  launches->on_completion = [this](TenantId tenant) {
+    if (on_completion) on_completion(tenant);
+  };
+  launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
+  if (config_.run.epoch != 0) {
+    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{config_.run.epoch, board_, scheduler_, sms_, slices_,
+                                                          channels_, channel_units_, [this] { settle(); }});
+    epochs_ = epochs.get();
+    controllers_.push_back(std::move(epochs));
+  }
+  controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
+  controllers_.push_back(std::move(presence));
+  controllers_.push_back(std::move(launches));
+  if (takes_turns()) {
+    controllers_.push_back(
+        std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_}));
+  } else {
+    controllers_.push_back(std::move(partition));
+  }
+}
+
+std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> partitioner) {
+  SmPlan first;
+  first.sms.resize(config_.sm.count);
+  for (u32 i = 0; i < tenants_.size(); ++i) {
+    for (const u32 sm : tenants_[i].sms) first.sms[sm].owner = TenantId(i);
+  }
+  if (!partitioner) partitioner = config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first});
+  return std::make_unique<Partition>(
+      Partition::Wiring{config_, table_, board_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
+      std::move(partitioner), std::move(first));
+}
+
+void Gpu::sample_epochs(std::vector<std::string> prefixes) {
+  if (epochs_ == nullptr) input_error("--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)");
+  epochs_->sample(stats_, std::move(prefixes));
+}
+
+std::string Gpu::timeline() const {
+  return epochs_ == nullptr ? "" : epochs_->timeline(now());
 }
 
 void Gpu::enable_blame() {
@@ -63,24 +127,27 @@ void Gpu::describe_stats() {
   for (u32 i = 0; i < sms_.size(); ++i) {
     stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
     stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
-    if (tlb_) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
+    if (translates_in_sm()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
   }
   if (tlb_) {
     stats_.add("gpu.l2_tlb.0", tlb_->stats);
+    if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
     add_blame("gpu.l2_tlb.0", tlb_->blame);
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
-    if (config_.mmu.walks_via == MmuConfig::Via::kL2)
+    if (mmu_uses(WalkPath::Way::kL2))
       add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
+    if (!slices_[i]->admits_all()) stats_.add(fmt::format("gpu.l2.{}.admission", i), slices_[i]->admission_stats);
     add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
+    if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
     add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
   }
@@ -88,181 +155,49 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
     add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
   }
-  if (takes_turns()) stats_.add("gpu.turns", turn_stats_);
+  for (const auto& controller : controllers_) controller->describe(stats_);
 }
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
-  expect_tenants();
-  handle_turns();
+  launches_->relaunch = limits.relaunch;
+  Warmup warmup(limits.warmup, stats_, [this] { settle(); });
+  Watchdog watchdog(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
+  RunLimits ends(limits.cycles, limits.thread_instructions, table_);
+  std::vector<Controller*> controllers;
+  for (const auto& controller : controllers_) controllers.push_back(controller.get());
+  controllers.insert(controllers.end(), {&warmup, &watchdog, &ends});
+
   // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
   constexpr Cycle kStretch = 2048;
-  u64 last_issued = 0;
-  Cycle last_issue = 0;
-  End end = End::kCompleted;
-  while (!reached(limits, end)) {
-    Cycle stop = std::min({limits.cycles, now() + kStretch, next_coming_or_going()});
-    if (turn_.ends > now()) stop = std::min(stop, turn_.ends);
-    if (now() < limits.warmup) stop = std::min(stop, limits.warmup);
-    const Scheduler::End why = scheduler_.run(stop);
-    handle_faults();
-    handle_comings_and_goings();
-    handle_finished_launches(limits);
-    handle_turns();
-    if (why == Scheduler::End::kIdle && !all_completed()) deadlock("nothing can happen any more");
-    if (limits.warmup != 0 && now() == limits.warmup) {
-      settle();
-      stats_.mark_start();
-    }
-    const u64 total = total_issued();
-    if (total != last_issued || all_wait_for_an_arrival()) {
-      last_issued = total;
-      last_issue = now();
-    } else if (now() - last_issue > config_.run.livelock_cycles) {
-      deadlock(fmt::format("no instruction has issued for {} cycles", config_.run.livelock_cycles));
-    }
+  for (Controller* controller : controllers) controller->act(now());
+  while (!ends.reached()) {
+    Cycle stop = now() + kStretch;
+    for (const Controller* controller : controllers) stop = std::min(stop, controller->next(now()));
+    scheduler_.run(stop);
+    for (Controller* controller : controllers) controller->act(now());
     if (observe) observe(*this);
   }
   settle();
-  return end;
+  return ends.end();
 }
 
-bool Gpu::all_completed() const {
-  return std::all_of(states_.begin(), states_.end(),
-                     [](const TenantState& state) { return state.ended || state.done.completed_runs > 0; });
-}
-
-bool Gpu::reached(const Limits& limits, End& end) const {
-  if (all_completed()) {
-    end = End::kCompleted;
-    return true;
-  }
-  if (now() >= limits.cycles) {
-    end = End::kCycleLimit;
-    return true;
-  }
-  u64 threads = 0;
-  for (u32 i = 0; i < tenants_.size(); ++i) threads += issued(TenantId(i), &SmStats::thread_instructions);
-  end = End::kInstructionLimit;
-  return threads >= limits.thread_instructions;
-}
-
-void Gpu::start_run(TenantId tenant) {
-  TenantSetup& setup = tenants_[index(tenant)];
-  spaces_.cover(tenant, *setup.memory);
-  setup.program->initialise(*setup.memory);
-  launch_next(tenant);
-}
-
-void Gpu::launch_next(TenantId tenant) {
-  TenantSetup& setup = tenants_[index(tenant)];
-  const std::optional<Launch> launch = setup.program->next(*setup.memory);
-  forget_host_writes(tenant);
-  if (!launch) return end_run(tenant);
-  truth_.launches(tenant);
-  const LaunchShape shape = setup.stream->begin_launch(*launch);
-  spaces_.cover(tenant, *setup.memory);  // local memory may have grown
-  const Cycle at = now() + config_.tenancy.launch_gap;
-  dispatcher_->launch(tenant, shape, at);
-  dispatcher_->stats.idle_cycles[tenant] += config_.tenancy.launch_gap;
-  states_[index(tenant)].running = {tenant,
-                                    shape.kernel,
-                                    at,
-                                    0,
-                                    issued(tenant, &SmStats::warp_instructions),
-                                    issued(tenant, &SmStats::thread_instructions)};
-}
-
-void Gpu::end_kernel(TenantId tenant) {
-  KernelRecord record = states_[index(tenant)].running;
-  record.ended = now();
-  record.began = std::min(record.began, record.ended);  // it may be called off in the gap before its first block
-  record.warp_instructions = issued(tenant, &SmStats::warp_instructions) - record.warp_instructions;
-  record.thread_instructions = issued(tenant, &SmStats::thread_instructions) - record.thread_instructions;
-  kernels_.push_back(std::move(record));
-}
-
-void Gpu::end_run(TenantId tenant) {
-  TenantProgress& done = states_[index(tenant)].done;
-  ++done.completed_runs;
-  done.last_completion = now();
-  done.completed_warp_instructions = issued(tenant, &SmStats::warp_instructions);
-  done.completed_thread_instructions = issued(tenant, &SmStats::thread_instructions);
-  if (on_completion) on_completion(tenant);
-}
-
-void Gpu::handle_faults() {
-  for (const auto& sm : sms_) {
-    TenantId tenant{};
-    if (!sm->take_fault(tenant)) continue;
-    TenantState& state = states_[index(tenant)];
-    if (state.ended) continue;
-    state.done.fault = tenants_[index(tenant)].stream->fault().sentence;
-    end_tenant(tenant);
-  }
-}
-
-void Gpu::handle_finished_launches(const Limits& limits) {
-  for (const TenantId tenant : dispatcher_->take_finished()) {
-    TenantState& state = states_[index(tenant)];
-    end_kernel(tenant);
-    if (state.ended) {
-      depart(tenant);
-      continue;
-    }
-    const u64 runs = state.done.completed_runs;
-    launch_next(tenant);
-    if (state.done.completed_runs > runs && limits.relaunch && !all_completed()) {
-      if (config_.tenancy.flush_on_relaunch) flush_tenant(tenant);
-      start_run(tenant);
-    }
-  }
-}
-
-void Gpu::forget_host_writes(TenantId tenant) {
-  std::vector<L2Slice::Range> ranges;
+/// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the
+/// entry. The L2's lines of the old frame are dead, for nobody can name them any more.
+void Gpu::remap(TenantId tenant, VirtAddr va) {
+  SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
   const u64 page = u64{1} << spaces_.page_shift();
-  for (const GuestMemory::WrittenRange& range : tenants_[index(tenant)].memory->take_host_writes()) {
-    const u64 end = range.first.raw + range.bytes;
-    for (u64 at = range.first.raw; at < end;) {
-      const u64 next = std::min(end, (at / page + 1) * page);
-      const PhysAddr first = spaces_.locate(tenant, {at});
-      if (first != AddressSpaces::kUnmapped) ranges.push_back({first.raw, first.raw + (next - at)});
-      at = next;
-    }
-  }
-  if (ranges.empty()) return;
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
-  forget_lines(ranges);
-}
-
-void Gpu::forget_lines(std::span<const L2Slice::Range> ranges) {
-  for (const auto& slice : slices_) slice->forget(ranges);
-  for (const L2Slice::Range& range : ranges) truth_.host_writes(range.first, range.end);
-}
-
-u64 Gpu::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {
-  u64 total = 0;
-  for (const auto& sm : sms_) total += (sm->stats.*counter)[tenant].value;
-  return total;
-}
-
-u64 Gpu::total_issued() const {
-  u64 total = 0;
-  for (u32 i = 0; i < tenants_.size(); ++i) total += issued(TenantId(i), &SmStats::warp_instructions);
-  return total;
-}
-
-TenantProgress Gpu::progress(TenantId tenant) const {
-  TenantProgress progress = states_[index(tenant)].done;
-  progress.arrived = tenants_[index(tenant)].arrive;
-  progress.warp_instructions = issued(tenant, &SmStats::warp_instructions);
-  progress.thread_instructions = issued(tenant, &SmStats::thread_instructions);
-  return progress;
+  const PhysAddr entry = spaces_.remap(tenant, va);
+  const PhysAddr frame = spaces_.locate(tenant, {va.raw & ~(page - 1)});
+  const std::array<HostWrites::Bytes, 2> written{
+      {{frame.raw, frame.raw + page}, {entry.raw, entry.raw + sizeof(TableEntry)}}};
+  const u64 first = va.raw & ~(page - 1);
+  host_writes_.forget(written, {host_writes_.lines_of(tenant, first, first + page)});
+  translations_.flush();
 }
 
 void Gpu::settle() {
   if (now() == 0) return;
-  settle_turn();
+  for (const auto& controller : controllers_) controller->settle(now());
   for (const auto& sm : sms_) sm->settle(now());
   if (tlb_) tlb_->settle(now());
   for (const auto& mmu : mmus_) mmu->settle(now());
@@ -298,10 +233,6 @@ void Gpu::log(const std::string& spec) {
   }
   input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, {}l2.0 to l2.{} and dram.0 to dram.{}",
               name, sms_.size() - 1, tlb_ ? "l2_tlb.0, mmu.0, " : "", slices_.size() - 1, channels_.size() - 1);
-}
-
-void Gpu::deadlock(const std::string& why) const {
-  throw Deadlock(fmt::format("cycle {}: {}, although work is left:\n{}", now(), why, scheduler_.explain()));
 }
 
 }  // namespace terrace

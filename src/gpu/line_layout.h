@@ -1,5 +1,5 @@
-// Which L2 slice and memory channel hold a line: channels as the memory's address map says, the slices of a channel by
-// a fold of the line's number. When channels are divided among tenants, the upper bits of an address say whose part of
+// Which L2 slice and memory channel hold a line: channels as the memory's address map says; slices by a fold of the
+// line's number, among all slices or among those of the line's channel. When channels are divided among tenants, the upper bits of an address say whose part of
 // memory it is, and each part is mapped as a memory of its own channels alone: its lines stay spread over all of them.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,10 +7,11 @@
 #include <bit>
 #include <vector>
 
+#include "cache/config.h"
 #include "dram/address_map.h"
 #include "dram/dram_config.h"
+#include "engine/even_share.h"
 #include "engine/types.h"
-#include "tenancy/even_share.h"
 #include "wire/line_map.h"
 
 namespace terrace {
@@ -18,9 +19,10 @@ namespace terrace {
 class LineLayout final : public LineMap {
  public:
   /// `parts` of memory, each of 2^part_shift bytes.
-  LineLayout(const DramConfig& dram, u32 line_bytes, u32 slices, u32 parts = 1, u32 part_shift = 63)
+  LineLayout(const DramConfig& dram, u32 line_bytes, const L2Config& l2, u32 parts = 1, u32 part_shift = 63)
       : line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
-        slices_per_channel_(slices / dram.channels),
+        by_channel_(l2.slice_by == L2Config::SliceBy::kChannel),
+        slices_to_choose_(by_channel_ ? l2.slices / dram.channels : l2.slices),
         part_shift_(part_shift) {
     for (u32 i = 0; i < parts; ++i) {
       const EvenShare share = even_share(dram.channels, parts, i);
@@ -32,12 +34,12 @@ class LineLayout final : public LineMap {
     const Part& part = parts_[line.raw >> part_shift_];
     return part.first_channel + part.map.channel(line);
   }
-  u32 slice_of(PhysAddr line) const override {
-    const u32 channel = channel_of(line);
-    if (slices_per_channel_ == 1) return channel;
-    const u64 number = line.raw >> line_shift_;
+  u32 slice_of(LineKey line) const override {
+    const u64 number = line.number();
+    const u32 channel = by_channel_ ? channel_of(PhysAddr{number << line_shift_}) : 0;
+    if (slices_to_choose_ == 1) return channel;
     const u64 folded = number ^ number >> 7 ^ number >> 14 ^ number >> 21;
-    return channel * slices_per_channel_ + static_cast<u32>(folded % slices_per_channel_);
+    return channel * slices_to_choose_ + static_cast<u32>(folded % slices_to_choose_);
   }
 
  private:
@@ -46,7 +48,8 @@ class LineLayout final : public LineMap {
     u32 first_channel;
   };
   u32 line_shift_;
-  u32 slices_per_channel_;
+  bool by_channel_;
+  u32 slices_to_choose_;
   u32 part_shift_;
   std::vector<Part> parts_;
 };

@@ -1,6 +1,6 @@
 // The interconnect: every input reaches every output, through a lane of its own (virtual output queues, so that a
-// packet for a busy output never blocks one for an idle output). Each input port sends, and each output port receives,
-// one flit per cycle; outputs serve their lanes round-robin, so no input starves.
+// packet for a busy output never blocks one for an idle output). An input has one or more ports that each send one flit
+// per cycle, and an output has ports that each receive one; outputs serve their lanes round-robin, so no input starves.
 //
 // It is no unit: an input port's state belongs to the unit that sends, an output port's to the unit that receives, and
 // the lanes between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
@@ -8,7 +8,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "config/fields.h"
@@ -45,9 +47,15 @@ struct NocPortStats {
 template <class Packet>
 class Crossbar {
  public:
-  Crossbar(Scheduler& scheduler, const NocConfig& config, u32 inputs, u32 outputs)
+  /// Ports of every input and of every output; an L2 slice may have several.
+  struct Ports {
+    u32 input = 1, output = 1;
+  };
+  Crossbar(Scheduler& scheduler, const NocConfig& config, u32 inputs, u32 outputs, Ports ports = {})
       : scheduler_(scheduler), inputs_(inputs), outputs_(outputs) {
+    for (Input& input : inputs_) input.ports = PortTimes(ports.input);
     for (Output& output : outputs_) {
+      output.ports = PortTimes(ports.output);
       output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.lane_packets);
     }
   }
@@ -62,16 +70,16 @@ class Crossbar {
 
   /// For the sender: whether a packet may leave in this cycle. A refused sender is woken when it should ask again.
   bool can_send(u32 input, u32 output, Cycle now) {
-    if (inputs_[input].free_at > now) {
-      scheduler_.wake(inputs_[input].unit, inputs_[input].free_at);
+    if (const Cycle free_at = inputs_[input].ports.next_free(); free_at > now) {
+      scheduler_.wake(inputs_[input].unit, free_at);
       return false;
     }
     return outputs_[output].funnel->can_push(input, now);
   }
   /// Whether the input port itself is free; if not, nothing can be sent wherever it goes.
-  bool input_free(u32 input, Cycle now) const { return inputs_[input].free_at <= now; }
+  bool input_free(u32 input, Cycle now) const { return inputs_[input].ports.next_free() <= now; }
   void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
-    inputs_[input].free_at = now + flits;
+    inputs_[input].ports.occupy(now + flits);
     outputs_[output].funnel->push(input, now, {packet, static_cast<u16>(flits), tenant});
   }
 
@@ -91,8 +99,8 @@ class Crossbar {
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (output.free_at > now) {
-      if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.free_at);
+    if (output.ports.next_free() > now) {
+      if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.ports.next_free());
       return nullptr;
     }
     output.turn = output.funnel->next_ready(output.pointer);
@@ -105,10 +113,10 @@ class Crossbar {
       note_received(output, now);
     const Wrapped taken = output.funnel->pop(output.turn, now);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
-    output.free_at = now + taken.flits;
+    output.ports.occupy(now + taken.flits);
     ++output.stats.packets;
     output.stats.flits += taken.flits;
-    if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.free_at);
+    if (output.funnel->any_ready()) scheduler_.wake(output.unit, std::max(now + 1, output.ports.next_free()));
     return taken.packet;
   }
 
@@ -161,14 +169,31 @@ class Crossbar {
   };
   static constexpr Blame::Room kAll = 0;
   static constexpr u32 kPort = 0;
+  /// When each of some ports falls free. The next one is at hand.
+  class PortTimes {
+   public:
+    explicit PortTimes(u32 ports = 1) : others_(ports - 1) {}
+    Cycle next_free() const { return next_; }
+    /// The next one is used up to, but not including, this cycle.
+    void occupy(Cycle until) {
+      next_ = until;
+      for (Cycle& other : others_) {
+        if (other < next_) std::swap(other, next_);
+      }
+    }
+
+   private:
+    Cycle next_ = 0;
+    std::vector<Cycle> others_;
+  };
   struct Input {
     UnitId unit{};
-    Cycle free_at = 0;
+    PortTimes ports;
   };
   struct Output {
     std::unique_ptr<Funnel<Wrapped>> funnel;
     UnitId unit{};
-    Cycle free_at = 0;
+    PortTimes ports;
     u32 pointer = 0;  // the lane that is asked first
     u32 turn = 0;
     NocPortStats stats;

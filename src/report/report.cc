@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 struct Export {
   const char* name;
   const char* sql;
+  bool stats = false;
 };
 /// In an order that depends on contents alone, so that two stores with the same results give the same files.
 constexpr Export kExports[] = {
@@ -39,7 +40,7 @@ constexpr Export kExports[] = {
      "reference "
      "FROM metric JOIN point USING (sweep, point) ORDER BY sweep, point.point, name"},
     {"searches", "SELECT * FROM search ORDER BY sweep, grid, gpu, design, mix, size, seed, settings"},
-    {"stats", "SELECT job, name, value, unit FROM stats ORDER BY job, name"},
+    {"stats", "SELECT job, name, value, unit FROM stats ORDER BY job, name", true},
     {"effort",
      "SELECT id AS job, simulation_seconds, process_seconds, warp_instructions_per_second, cycles_per_second, "
      "peak_rss_bytes, "
@@ -101,11 +102,16 @@ std::string json_object(const std::vector<std::string>& names, const std::vector
   return text + "}";
 }
 
-/// {"schema": ..., "jobs": [...], "tenants": [...], ...}: the tables of the CSV files, one object for each row.
-void write_json(Database& database, const SweepReport& report, const fs::path& path) {
+/// {"schema": ..., "jobs": [...], "tenants": [...], ...}: the tables of the CSV files, one object for each row. Statistics
+/// that are left out are null: an empty list would say that there are none.
+void write_json(Database& database, const SweepReport& report, bool stats, const fs::path& path) {
   OutputFile file(path.string());
   file.write("{\"schema\": \"terrace.store/1\"");
   for (const Export& table : kExports) {
+    if (table.stats && !stats) {
+      file.write(fmt::format(",\n\"{}\": null", table.name));
+      continue;
+    }
     file.write(fmt::format(",\n\"{}\": [", table.name));
     Statement rows(database, table.sql);
     std::vector<std::string> names;
@@ -151,9 +157,15 @@ std::string page_of(const SweepReport& report) {
          report.html + "</html>\n";
 }
 
+u64 count_jobs(Database& database) {
+  Statement count(database, "SELECT count(*) FROM job");
+  count.step();
+  return static_cast<u64>(std::get<i64>(count.cell(0)));
+}
+
 }  // namespace
 
-std::string write_report(const std::string& store_path, const std::string& out) {
+std::string write_report(const std::string& store_path, const std::string& out, bool stats) {
   Store store = Store::existing(store_path);
   const fs::path folder(out);
   std::error_code error;
@@ -166,17 +178,28 @@ std::string write_report(const std::string& store_path, const std::string& out) 
     write_whole(folder / name, text);
     said += (folder / name).string() + "\n";
   };
+  const u64 jobs = count_jobs(store.database());
+  const bool with_stats = stats || jobs <= kMostJobsWithStats;
   for (const Export& table : kExports) {
     const fs::path path = folder / fmt::format("{}.csv", table.name);
+    if (table.stats && !with_stats) {
+      fs::remove(path, error);  // of an earlier report, when the store had fewer jobs
+      continue;
+    }
     write_csv(store.database(), table.sql, path);
     said += path.string() + "\n";
   }
-  write_json(store.database(), report, folder / "results.json");
+  write_json(store.database(), report, with_stats, folder / "results.json");
   said += (folder / "results.json").string() + "\n";
   for (const auto& [name, svg] : report.pictures) put(name, svg);
   for (const std::string& problem : report.problems) said += problem + "\n";
   for (const auto& [name, records] : computed(report)) put(fmt::format("{}.csv", name), csv_of(*records));
   put("index.html", page_of(report));
+  if (!with_stats)
+    said += fmt::format(
+        "The statistics of the {} jobs are left out of results.json, and there is no stats.csv: of more than {} jobs "
+        "they are written with --stats only; {} holds them all.\n",
+        jobs, kMostJobsWithStats, store_path);
   return said;
 }
 

@@ -38,7 +38,7 @@ GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenan
   // How tenants share is no part of a run with one tenant, and run.sms is allowed only with spatial, fixed shares.
   const TenancyConfig standard;
   alone.tenancy.sharing = TenancyConfig::Sharing::kSpatial;
-  alone.tenancy.share = TenancyConfig::Share::kFixed;
+  alone.tenancy.partition = standard.partition;
   alone.tenancy.quantum = standard.quantum;
   alone.tenancy.switch_cycles = standard.switch_cycles;
   return alone;

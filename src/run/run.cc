@@ -110,6 +110,7 @@ RunResult simulate(const RunRequest& request) {
   }
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);
+  if (request.timeline) gpu.sample_epochs(request.timeline_of);
 
   // Checked when a tenant first completes: after that it may be in the middle of another execution.
   std::vector<std::optional<CheckResult>> checks(tenants.size());
@@ -136,6 +137,7 @@ RunResult simulate(const RunRequest& request) {
 
   RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);
   result.log = gpu.take_log();
+  if (request.timeline) result.timeline = gpu.timeline();
   return result;
 }
 

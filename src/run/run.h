@@ -20,13 +20,16 @@ struct RunRequest {
   /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;
   Scheduler::Options options;
-  std::string log;  // UNIT@FROM:TO, or empty
+  std::string log;                       // UNIT@FROM:TO, or empty
+  bool timeline = false;                 // statistics at the end of each epoch (run.epoch):
+  std::vector<std::string> timeline_of;  // those whose names begin so; all when empty
 };
 
 struct RunResult {
-  Tree json;         // schema terrace.run/1
-  std::string text;  // the same for a person: a table and a few lines
-  std::string log;   // the events asked for
+  Tree json;             // schema terrace.run/1
+  std::string text;      // the same for a person: a table and a few lines
+  std::string log;       // the events asked for
+  std::string timeline;  // as CSV
   bool checks_passed = true;
   std::vector<std::string> faults;  // a sentence for each tenant that a fault ended
   bool all_faulted = false;         // it ended every one of them

@@ -42,7 +42,7 @@ class TenantTotals {
     SIM_CHECK(total, "the result uses {}, and no counter is called so", pattern);
     return *total;
   }
-  /// Of a statistic that only some policies keep.
+  /// Of a statistic that only some policies or machines keep.
   u64 if_kept(const std::string& pattern) const { return stats_.total(pattern, tenant_).value_or(0); }
 
  private:
@@ -74,7 +74,7 @@ Tree l2_hit_rate_by_level(const TenantTotals& of) {
 /// Translation as the papers report it, per tenant.
 Tree describe_translation(const StatTree& stats, TenantId tenant) {
   const TenantTotals of(stats, tenant);
-  const u64 l1_lookups = of("gpu.sm.*.l1_tlb.lookups");
+  const u64 l1_lookups = of.if_kept("gpu.sm.*.l1_tlb.lookups");
   const u64 l2_lookups = of("gpu.l2_tlb.*.lookups"), l2_misses = of("gpu.l2_tlb.*.misses");
   const u64 walks = of("gpu.mmu.*.walks_done");
   const u64 queued = of("gpu.mmu.*.queue_cycles"), served = of("gpu.mmu.*.service_cycles");
@@ -82,12 +82,12 @@ Tree describe_translation(const StatTree& stats, TenantId tenant) {
       of.if_kept("gpu.mmu.*.walk_scheduler.stolen") + of.if_kept("gpu.mmu.*.walk_scheduler.stolen_extra");
   const u64 several = of("gpu.sm.*.load_store.walks.several");
   return {{"l1_tlb_lookups", l1_lookups},
-          {"l1_tlb_hit_rate", ratio(of("gpu.sm.*.l1_tlb.hits"), l1_lookups)},
+          {"l1_tlb_hit_rate", ratio(of.if_kept("gpu.sm.*.l1_tlb.hits"), l1_lookups)},
           {"l2_tlb_lookups", l2_lookups},
           {"l2_tlb_hit_rate", ratio(of("gpu.l2_tlb.*.hits"), l2_lookups)},
           {"l2_tlb_misses", l2_misses},
           {"l2_tlb_merges", of("gpu.l2_tlb.*.merges")},
-          {"instructions_stalled_per_miss", ratio(of("gpu.sm.*.l1_tlb.waiting_instructions"), l2_misses)},
+          {"instructions_stalled_per_miss", ratio(of.if_kept("gpu.sm.*.l1_tlb.waiting_instructions"), l2_misses)},
           {"walks", walks},
           {"walk_latency", ratio(queued + served, walks)},
           {"walk_queue_cycles", ratio(queued, walks)},

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/check.h"
-#include "tenancy/even_share.h"
+#include "engine/even_share.h"
 
 namespace terrace {
 

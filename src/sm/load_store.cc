@@ -48,7 +48,10 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L
       l1_(l1, line_bytes),
       waiting_(config.memory_queue),
       hits_(config.memory_ports * (l1.hit_cycles + 1)),
-      hit_cycles_(l1.hit_cycles) {}
+      leaving_(config.memory_ports * (tlb.hit_cycles + 1)),
+      hit_cycles_(l1.hit_cycles),
+      virtual_l1_(wiring_.translation.at == TranslateAt::kAfterL1),
+      virtual_l2_(wiring_.translation.at == TranslateAt::kAfterL2) {}
 
 void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant,
                            u32 dynamic_id, Cycle now) {
@@ -71,7 +74,8 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                   .lane_bytes = effect.bytes,
                   .past_l1 = inst.volatile_access};
   entry.next = 0;
-  entry.at = now + translator_.hit_cycles() + 1;
+  // An L1 that is looked up by virtual names need not wait for the TLB.
+  entry.at = now + (virtual_l1_ || virtual_l2_ ? 0 : translator_.hit_cycles()) + 1;
   ++stats.instructions[tenant];
   stats.lines[tenant] += entry.lines.count;
 }
@@ -86,7 +90,7 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const LineCopy copy = wiring_.truth.completes(ref, access);
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
-    l1_.fill(access.pa.raw >> line_shift_, copy, [&](const L1Cache::Waiter& waiter) {
+    l1_.fill(access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
       wiring_.truth.completes(waiter.wanted, copy);
       complete_line(RecordRef{waiter.record}, now, done);
     });
@@ -148,9 +152,10 @@ void LoadStoreUnit::count_walks(const Record& record) {
 }
 
 void LoadStoreUnit::advance(Cycle now) {
+  if (virtual_l1_) send_translated(now);
   for (u32 port = 0; port < config_.memory_ports; ++port) {
-    if (!translator_.any_ready() && (waiting_count_ == 0 || waiting_[waiting_head_].at > now)) return;
-    if (!advance_one(now)) {
+    if (!anything_to_access(now)) return;
+    if (!access_next(now)) {
       if (blocked_since_ == kNever) blocked_since_ = now;
       return;
     }
@@ -160,35 +165,79 @@ void LoadStoreUnit::advance(Cycle now) {
 }
 
 /// Lines that waited for their page go before the instruction at the head. False leaves everything as it was.
-bool LoadStoreUnit::advance_one(Cycle now) {
-  if (!translator_.any_ready()) return advance_head(now);
+bool LoadStoreUnit::access_next(Cycle now) {
+  if (virtual_l1_ || !translator_.any_ready()) return access_head(now);
   if (!access_line(translator_.ready(), translator_.ready_address(), now)) return false;
   translator_.pop_ready();
   return true;
 }
 
-bool LoadStoreUnit::advance_head(Cycle now) {
+bool LoadStoreUnit::access_head(Cycle now) {
   Waiting& head = waiting_[waiting_head_];
-  LineAccess access = head.common;
-  if (head.next == 0 && !translator_.admits(head.lines, access.tenant)) return false;
-  access.line = head.lines.line[head.next];
-  access.lanes = head.lines.lanes[head.next];
-  access.words = head.lines.words[head.next];
-  PhysAddr pa;
-  switch (translator_.translate(access, pa, now)) {
-    case Translator::Outcome::kRefused:
-      return false;
-    case Translator::Outcome::kKnown:
-      if (!access_line(access, pa, now)) return false;
-      break;
-    case Translator::Outcome::kSetAside:
-      break;
-  }
+  LineAccess line = head.common;
+  if (head.next == 0 && !translator_.admits(head.lines, line.tenant)) return false;
+  line.line = head.lines.line[head.next];
+  line.lanes = head.lines.lanes[head.next];
+  line.words = head.lines.words[head.next];
+  if (!(virtual_l1_ ? access_then_translate(line, now) : translate_then_access(line, now))) return false;
   if (++head.next < head.lines.count) return true;
   translator_.begin_instruction();
   waiting_head_ = waiting_head_ + 1 == waiting_.size() ? 0 : waiting_head_ + 1;
   --waiting_count_;
   return true;
+}
+
+/// The translator stands before the L1, or nowhere on this side of the L2.
+bool LoadStoreUnit::translate_then_access(LineAccess& line, Cycle now) {
+  PhysAddr pa;
+  switch (translator_.translate(line, pa, now)) {
+    case Translator::Outcome::kRefused:
+      return false;
+    case Translator::Outcome::kKnown:
+      return access_line(line, pa, now);
+    case Translator::Outcome::kSetAside:
+      break;
+  }
+  return true;
+}
+
+/// The translator stands behind the L1: only what leaves the SM needs an address.
+bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
+  const AccessKind kind = kind_of(line);
+  const LineKey name = virtual_name(line);
+  L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
+  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
+  if (outcome == L1Cache::Outcome::kRefused) return false;
+  if (outcome == L1Cache::Outcome::kMiss) {
+    if (leaving_.full()) return false;
+    line.wanted = ask(line, kind);
+    PhysAddr pa;
+    switch (translator_.translate(line, pa, now)) {
+      case Translator::Outcome::kRefused:
+        return false;
+      case Translator::Outcome::kKnown:
+        leaving_.push({line, pa, now + translator_.hit_cycles()});
+        break;
+      case Translator::Outcome::kSetAside:
+        break;
+    }
+  }
+  note_in_l1(line, name, kind, outcome, now);
+  return true;
+}
+
+/// What has passed a virtual L1: first those that waited for their page, then those that found it in the TLB.
+void LoadStoreUnit::send_translated(Cycle now) {
+  while (translator_.any_ready()) {
+    const LineAccess& line = translator_.ready();
+    if (!send(line, translator_.ready_address(), line.wanted, now)) return;
+    translator_.pop_ready();
+  }
+  while (!leaving_.empty() && leaving_.front().at <= now) {
+    const Leaving& first = leaving_.front();
+    if (!send(first.access, first.pa, first.access.wanted, now)) return;
+    leaving_.pop();
+  }
 }
 
 void LoadStoreUnit::settle(Cycle now) {
@@ -197,37 +246,56 @@ void LoadStoreUnit::settle(Cycle now) {
   blocked_since_ = now;
 }
 
-/// False leaves everything as it was.
-bool LoadStoreUnit::access_line(const LineAccess& access, PhysAddr pa, Cycle now) {
-  switch (records_[RecordRef{access.record}].action) {
+AccessKind LoadStoreUnit::kind_of(const LineAccess& line) const {
+  switch (records_[RecordRef{line.record}].action) {
     case MemoryAction::kLoad:
-      return load_line(access, pa, now);
+      return AccessKind::kLoad;
     case MemoryAction::kStore:
-      if (!send(access, pa, AccessKind::kStore, now)) return false;
-      if (LineCopy* copy = l1_.store(pa.raw >> line_shift_, access.tenant)) wiring_.truth.updates(*copy, SmId(port_));
-      return true;
+      return AccessKind::kStore;
     default:
-      if (!send(access, pa, AccessKind::kAtomic, now)) return false;
-      l1_.atomic(pa.raw >> line_shift_, access.tenant);
-      return true;
+      return AccessKind::kAtomic;
   }
 }
 
-bool LoadStoreUnit::load_line(const LineAccess& access, PhysAddr pa, Cycle now) {
-  if (access.past_l1) return send(access, pa, AccessKind::kLoad, now);
-  const u64 line = pa.raw >> line_shift_;
-  const L1Cache::Outcome outcome = l1_.look(line);
+WantedLine LoadStoreUnit::ask(const LineAccess& line, AccessKind kind) const {
+  return wiring_.truth.asks(line.tenant, address_of(line), SmId(port_), kind != AccessKind::kLoad);
+}
+
+/// Its address is known. False leaves everything as it was.
+bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) {
+  const AccessKind kind = kind_of(line);
+  const LineKey name = name_in_l1(line, pa);
+  L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
+  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
   if (outcome == L1Cache::Outcome::kRefused) return false;
-  if (outcome == L1Cache::Outcome::kMiss && !send(access, pa, AccessKind::kLoad, now)) return false;
-  if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{access.record}, now + hit_cycles_});
-  const WantedLine wanted = wiring_.truth.wants(access.tenant, {access.line << line_shift_}, SmId(port_));
-  const LineCopy* found = l1_.load(line, outcome, {access.record, wanted}, access.tenant);
-  if (found != nullptr) wiring_.truth.completes(wanted, *found);
+  if (outcome == L1Cache::Outcome::kMiss) {
+    if (!send(line, pa, ask(line, kind), now)) return false;
+  }
+  note_in_l1(line, name, kind, outcome, now);
   return true;
 }
 
-bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, Cycle now) {
-  const u32 slice = wiring_.map.slice_of(pa);
+/// The access goes ahead: the L1 finds the line, awaits it, or hears of a write.
+void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome,
+                               Cycle now) {
+  const SmId sm{static_cast<u16>(port_)};
+  if (kind == AccessKind::kLoad) {
+    if (line.past_l1) return;
+    if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{line.record}, now + hit_cycles_});
+    const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm);
+    const LineCopy* found = l1_.load(name, outcome, {line.record, wanted}, line.tenant);
+    if (found != nullptr) wiring_.truth.completes(wanted, *found);
+    return;
+  }
+  wiring_.truth.writes_line(line.tenant, address_of(line), sm);
+  if (kind == AccessKind::kAtomic) return l1_.atomic(name, line.tenant);
+  if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
+}
+
+bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now) {
+  const AccessKind kind = kind_of(line);
+  const LineKey in_l2 = name_in_l2(line, pa);
+  const u32 slice = wiring_.map.slice_of(in_l2);
   if (!wiring_.requests.can_send(port_, slice, now)) return false;
   const u32 lanes = static_cast<u32>(std::popcount(line.lanes));
   const bool whole = kind == AccessKind::kStore && coalescer_.covers_line(line.words);
@@ -237,29 +305,31 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, AccessKind kind, C
                                              : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
   const AccessRef ref = wiring_.accesses.make();
   Access& access = wiring_.accesses[ref];
-  access.va = VirtAddr{line.line * line_bytes_};
-  access.pa = pa;
-  access.born = now;
+  access.va = address_of(line);
+  access.in_l1 = name_in_l1(line, pa);
+  access.in_l2 = in_l2;
   access.sm = SmId(port_);
+  access.port = static_cast<u16>(port_);
   access.warp = line.warp;
   access.tenant = line.tenant;
   access.kind = kind;
   access.bytes = whole ? 0 : static_cast<u8>(data);
-  access.inst = line.dynamic_id;
   access.owner = line.record;
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
-  wiring_.truth.sends(ref, access);
+  wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
   return true;
 }
 
 Cycle LoadStoreUnit::next_wakeup(Cycle now) const {
   Cycle next = hits_.empty() ? kNever : hits_.front().at;
+  // One that is due was refused, and is woken for.
+  if (!leaving_.empty() && leaving_.front().at > now) next = std::min(next, leaving_.front().at);
   // What is blocked waits for a reply, for a translation or for a place on the way out: each wakes the SM.
   if (blocked_since_ != kNever) return next;
-  if (translator_.any_ready()) return now + 1;
+  if (!virtual_l1_ && translator_.any_ready()) return now + 1;
   if (waiting_count_ > 0) next = std::min(next, std::max(now + 1, waiting_[waiting_head_].at));
   return next;
 }

@@ -118,11 +118,34 @@ class LoadStoreUnit {
     Cycle at = 0;
   };
 
-  bool advance_one(Cycle now);
-  bool advance_head(Cycle now);
-  bool access_line(const LineAccess& access, PhysAddr pa, Cycle now);
-  bool load_line(const LineAccess& access, PhysAddr pa, Cycle now);
-  bool send(const LineAccess& access, PhysAddr pa, AccessKind kind, Cycle now);
+  /// An access that has passed a virtual L1 and knows its address, on its way out.
+  struct Leaving {
+    LineAccess access;
+    PhysAddr pa;
+    Cycle at = 0;  // when its look-up in the TLB is over
+  };
+
+  bool anything_to_access(Cycle now) const {
+    return (!virtual_l1_ && translator_.any_ready()) || (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
+  }
+  bool access_next(Cycle now);
+  bool access_head(Cycle now);
+  bool translate_then_access(LineAccess& line, Cycle now);
+  bool access_then_translate(LineAccess& line, Cycle now);
+  bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
+  void note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome, Cycle now);
+  void send_translated(Cycle now);
+  bool send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now);
+  AccessKind kind_of(const LineAccess& line) const;
+  VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
+  LineKey name_in_l1(const LineAccess& line, PhysAddr pa) const {
+    return virtual_l1_ || virtual_l2_ ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+  }
+  LineKey name_in_l2(const LineAccess& line, PhysAddr pa) const {
+    return virtual_l2_ ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+  }
+  static LineKey virtual_name(const LineAccess& line) { return LineKey::of_tenant(line.tenant, line.line); }
+  WantedLine ask(const LineAccess& line, AccessKind kind) const;
   void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
@@ -140,7 +163,10 @@ class LoadStoreUnit {
   std::vector<Waiting> waiting_;  // a ring: each entry is filled in place
   u32 waiting_head_ = 0, waiting_count_ = 0;
   Ring<Hit> hits_;
+  Ring<Leaving> leaving_;
   u32 hit_cycles_;
+  // What the caches call their lines: with a virtual L1 alone the translator stands behind it.
+  const bool virtual_l1_, virtual_l2_;
   Cycle blocked_since_ = kNever;
 };
 

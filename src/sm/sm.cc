@@ -34,7 +34,8 @@ Cycle Sm::tick(Cycle now) {
   issue(now);
   send_done(now);
   ask_for_commit();
-  if (held_until_ == kNever && drained()) scheduler_.stop();
+  if (stops_when_drained_ && drained()) [[unlikely]]
+    scheduler_.stop();
   return next_wakeup(now);
 }
 
@@ -53,6 +54,7 @@ void Sm::change_root(TenantId tenant, Cycle now) {
 
 void Sm::resume_issue(Cycle now) {
   held_until_ = now;
+  stops_when_drained_ = false;
   scheduler_.wake(self_, now);
 }
 
@@ -66,6 +68,7 @@ void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
   }
   root_ = tenant;
   held_until_ = resume;
+  stops_when_drained_ = false;
   for (u32 slot = 0; slot < config_.warps; ++slot) {
     if (warps_[slot].state == WarpState::kAsleep) evaluate(slot, now);
   }
@@ -79,7 +82,8 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
               index(start.tenant), index(*root_));
     change_root(start.tenant, now);
   }
-  if (start.launch != seen_launch_[index(start.tenant)]) {
+  // A block that was elsewhere must see what it wrote there.
+  if (start.launch != seen_launch_[index(start.tenant)] || start.image) {
     seen_launch_[index(start.tenant)] = start.launch;
     memory_.invalidate_l1();
   }
@@ -88,13 +92,15 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
             "a block of {} warps came to an SM without room for it", start.warps);
   InstStream& stream = *wiring_.streams[index(start.tenant)];
   Block& block = *place;
-  block.ref = stream.begin_block(start.block, id_);
+  block.ref = start.image ? stream.restore(*start.image, id_) : stream.begin_block(start.block, id_);
+  block.number = start.block;
   block.tenant = start.tenant;
   block.warps = block.undrained = start.warps;
   block.live = true;
   ++live_blocks_;
   ++stats.blocks_started[start.tenant];
-  event(now, "block {} of tenant {} starts with {} warps", start.block, index(start.tenant), start.warps);
+  event(now, "block {} of tenant {} {} with {} warps", start.block, index(start.tenant),
+        start.image ? "goes on" : "starts", start.warps);
   for (u32 i = 0; i < start.warps; ++i) {
     const u32 slot = static_cast<u32>(std::countr_zero(free_slots_));
     free_slots_ &= free_slots_ - 1;
@@ -106,7 +112,49 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
     scoreboards_[slot].reset();
     schedulers_[slot % config_.schedulers]->started(slot, next_age_++);
   }
-  for (u32 i = 0; i < start.warps; ++i) evaluate(block.slots[i], now);
+  if (start.image) go_on(block);
+  for (u32 i = 0; i < start.warps; ++i) {
+    if (warps_[block.slots[i]].state == WarpState::kAsleep) evaluate(block.slots[i], now);
+  }
+}
+
+/// Its warps are where they were: some have exited, some wait at a barrier.
+void Sm::go_on(Block& block) {
+  const InstStream& stream = *wiring_.streams[index(block.tenant)];
+  for (u32 i = 0; i < block.warps; ++i) {
+    Warp& warp = warps_[block.slots[i]];
+    const WarpStatus status = stream.status(warp.ref);
+    if (status == WarpStatus::kAtBarrier) warp.state = WarpState::kBarrier;
+    if (status != WarpStatus::kDone) continue;
+    warp.state = WarpState::kFree;
+    --block.undrained;
+  }
+}
+
+std::vector<UnfinishedBlock> Sm::take_blocks(Cycle now) {
+  SIM_CHECK(held_until_ == kNever && drained(), "blocks leave SM {} while they run", index(id_));
+  put_aside();
+  std::vector<UnfinishedBlock> taken;
+  for (Block& block : blocks_) {
+    if (!block.live) continue;
+    const InstStream& stream = *wiring_.streams[index(block.tenant)];
+    taken.push_back({block.number, block.tenant, std::make_shared<BlockImage>(stream.save(block.ref))});
+    for (u32 i = 0; i < block.warps; ++i) warps_[block.slots[i]].state = WarpState::kFree;
+    vacate(block);
+    ++stats.unfinished_blocks;
+    event(now, "block {} of tenant {} leaves unfinished", block.number, index(block.tenant));
+  }
+  std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  scheduler_.wake(self_, now);
+  return taken;
+}
+
+/// Its place is free for another one.
+void Sm::vacate(Block& block) {
+  for (u32 i = 0; i < block.warps; ++i) free_slots_ |= u64{1} << block.slots[i];
+  wiring_.streams[index(block.tenant)]->end_block(block.ref);
+  block.live = false;
+  --live_blocks_;
 }
 
 void Sm::wake_sleeping_warps(Cycle now) {
@@ -255,8 +303,8 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
       warp.state = WarpState::kBarrier;
       break;
     case WarpStatus::kFaulted:
-      faulted_ = true;
-      fault_tenant_ = warp.tenant;
+      // The stream tells only its last fault, which may be another SM's when the cycle is over.
+      if (!fault_) fault_ = {warp.tenant, wiring_.streams[index(warp.tenant)]->fault().sentence};
       scheduler_.stop();
       [[fallthrough]];
     case WarpStatus::kDone:
@@ -326,10 +374,7 @@ void Sm::try_drain(u32 slot, Cycle now) {
   warp.state = WarpState::kFree;
   Block& block = blocks_[warp.block];
   if (--block.undrained > 0) return;
-  for (u32 i = 0; i < block.warps; ++i) free_slots_ |= u64{1} << block.slots[i];
-  wiring_.streams[index(block.tenant)]->end_block(block.ref);
-  block.live = false;
-  --live_blocks_;
+  vacate(block);
   ++stats.blocks_done[block.tenant];
   event(now, "a block of tenant {} ends", index(block.tenant));
   finished_.push_back({block.tenant});
@@ -458,11 +503,6 @@ bool Sm::idle() const {
   const auto empty = [](const SmContext& context) { return context.live_blocks_ == 0; };
   return empty(*this) && std::all_of(aside_.begin(), aside_.end(), empty) && finished_.empty() &&
          memory_.translator().idle();
-}
-
-bool Sm::take_fault(TenantId& tenant) {
-  tenant = fault_tenant_;
-  return std::exchange(faulted_, false);
 }
 
 void Sm::explain(std::ostream& out) const {

@@ -9,6 +9,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/link.h"
@@ -26,6 +28,7 @@ struct SmStats {
   PerTenant<Counter> warp_instructions, thread_instructions, blocks_started, blocks_done;
   PerTenant<Counter> integer, single, half_rate, special, control, barriers, fences, memory;
   Counter busy_cycles, stall_cycles, shared_accesses, shared_conflict_cycles;
+  u64 unfinished_blocks = 0;  // that left before they had ended
   void describe(StatFields& v) {
     v("warp_instructions", warp_instructions, "instructions", "warp instructions issued");
     v("thread_instructions", thread_instructions, "instructions",
@@ -38,7 +41,7 @@ struct SmStats {
     v("barriers", barriers, "instructions", "barriers");
     v("fences", fences, "instructions", "memory fences");
     v("memory", memory, "instructions", "loads, stores and atomics of any memory space");
-    v("blocks_started", blocks_started, "blocks", "thread blocks started");
+    v("blocks_started", blocks_started, "blocks", "thread blocks started or resumed here");
     v("blocks_done", blocks_done, "blocks", "thread blocks completed");
     v("busy_cycles", busy_cycles, "cycles", "cycles in which at least one instruction issued");
     v("stall_cycles", stall_cycles, "cycles", "cycles in which warps were resident and none could issue");
@@ -46,8 +49,14 @@ struct SmStats {
     v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "cycles added by bank conflicts");
     v.identity("every instruction has a class", sum(warp_instructions),
                sum(integer, single, half_rate, special, control, barriers, fences, memory));
-    v.identity("every block that began ended", sum(blocks_started), sum(blocks_done));
+    v.identity("every block that began ended or left", sum(blocks_started), sum(blocks_done, unfinished_blocks));
   }
+};
+
+/// What a tenant's warp did that it may not.
+struct SmFault {
+  TenantId tenant{};
+  std::string sentence;
 };
 
 class Sm final : public Unit, private SmContext {
@@ -71,16 +80,23 @@ class Sm final : public Unit, private SmContext {
 
   /// Ends every warp of a tenant where it stands; answers still under way drain. Between cycles only.
   void abandon(TenantId tenant, Cycle now);
-  // Taking turns, between cycles only:
-  /// Nothing issues from now on; what is under way comes back, and each time that nothing is left the run stops.
-  void hold_issue() { held_until_ = kNever; }
+  // Holding an SM, between cycles only:
+  enum class WhenDrained : u8 { kGoOn, kStopRun };
+  /// Nothing issues from now on, and what is under way comes back. The run goes on, or stops each time that this SM
+  /// ticks and nothing is left.
+  void hold_issue(WhenDrained then) {
+    held_until_ = kNever;
+    stops_when_drained_ = then == WhenDrained::kStopRun;
+  }
   void resume_issue(Cycle now);
   bool drained() const { return memory_.drained(); }
+  /// All blocks leave, unfinished, in the order of their numbers. The SM is held and drained.
+  std::vector<UnfinishedBlock> take_blocks(Cycle now);
   /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
   void switch_to(TenantId tenant, Cycle now, Cycle resume);
 
-  /// Whether a warp of the tenant faulted here since the last call.
-  bool take_fault(TenantId& tenant);
+  /// The first fault here since the last call. The run stops in its cycle.
+  std::optional<SmFault> take_fault() { return std::exchange(fault_, std::nullopt); }
   /// Closes statistics that run over cycles. Between cycles only.
   void settle(Cycle now);
 
@@ -94,6 +110,8 @@ class Sm final : public Unit, private SmContext {
  private:
   void start_blocks(Cycle now);
   void start_block(const BlockStart& start, Cycle now);
+  void go_on(Block& block);
+  void vacate(Block& block);
   void change_root(TenantId tenant, Cycle now);
   void wake_sleeping_warps(Cycle now);
   void accept_memory(Cycle now);
@@ -130,7 +148,8 @@ class Sm final : public Unit, private SmContext {
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
   u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;
-  Cycle held_until_ = 0;          // kNever: held
+  Cycle held_until_ = 0;  // kNever: held
+  bool stops_when_drained_ = false;
   std::vector<SmContext> aside_;  // by tenant, when they take turns
   std::optional<TenantId> root_;  // whose page tables the SM uses; none before its first block
   std::array<u32, kMaxTenants> seen_launch_{};
@@ -139,8 +158,7 @@ class Sm final : public Unit, private SmContext {
   StoreLog stores_;
   Effect effect_;
   bool issued_ = false;
-  bool faulted_ = false;
-  TenantId fault_tenant_{};
+  std::optional<SmFault> fault_;
   Cycle stalled_since_ = kNever;
 };
 

@@ -16,6 +16,7 @@ Translator::Translator(const L1TlbConfig& config, u32 line_shift, SmId sm, Wirin
       lines_per_page_shift_(page_shift_ - line_shift),
       sm_(sm),
       wiring_(std::move(wiring)),
+      looks_up_(wiring_.at == TranslateAt::kBeforeL1 || wiring_.at == TranslateAt::kAfterL1),
       tlb_(config, wiring_.mistake),
       misses_(config.miss_entries, config.miss_merges) {}
 
@@ -26,7 +27,7 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
     new_pages_.push_back({access.tenant, va});
     return Outcome::kRefused;
   }
-  if (wiring_.at == TranslateAt::kNowhere) {
+  if (!looks_up_) {
     pa = truth;
     return Outcome::kKnown;
   }
@@ -50,7 +51,6 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
 
 /// Lines of one page stand beside each other, so that it counts once; should they not, it is asked for too many places.
 bool Translator::has_places_for(const CoalescedLines& lines, TenantId tenant) {
-  if (wiring_.at == TranslateAt::kNowhere) return true;
   if (awaits_answer_) return false;
   u32 wanted = 0;
   u64 last = ~u64{0};
@@ -90,9 +90,14 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
                           {.key = key,
                            .page = page,
                            .inst = access.dynamic_id,
+                           .port = index(sm_),
                            .sm = sm_,
                            .warp = access.warp,
                            .tenant = access.tenant});
+    }
+    if (outlook == Join::kMerged && wiring_.port.merged_warps != nullptr &&
+        wiring_.port.merged_warps->can_push(index(sm_), now)) {
+      wiring_.port.merged_warps->push(index(sm_), now, {key, sm_, access.warp});
     }
     its.wait = waits_.make();
     waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst};

@@ -18,6 +18,7 @@
 #include "translation/address_space.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
+#include "wire/line_truth.h"
 #include "wire/translate.h"
 
 namespace terrace {
@@ -34,6 +35,7 @@ struct LineAccess {
   u8 warp = 0;
   u8 lane_bytes = 0;
   bool past_l1 = false;
+  [[no_unique_address]] WantedLine wanted{};
 };
 
 /// A page is looked up once for each memory instruction that touches it.
@@ -56,6 +58,7 @@ class Translator {
   struct Port {
     Funnel<TranslationRequest>* requests = nullptr;
     Link<Translation>* answers = nullptr;
+    Funnel<MergedWarp>* merged_warps = nullptr;  // if the shared TLB's fill policy wants them
   };
   struct Wiring {
     TranslateAt at = TranslateAt::kNowhere;
@@ -71,7 +74,7 @@ class Translator {
   void begin_instruction() { pages_ = 0; }
   /// Whether an instruction with these lines may begin; if not, it is asked for again when something has changed.
   bool admits(const CoalescedLines& lines, TenantId tenant) {
-    return config_.admit == L1TlbConfig::Admit::kPage || pages_ > 0 || has_places_for(lines, tenant);
+    return config_.admit == L1TlbConfig::Admit::kPage || !looks_up_ || pages_ > 0 || has_places_for(lines, tenant);
   }
   /// Where a line lies (kKnown); or it waits for its page and comes back through `ready`; or it cannot go yet and is
   /// asked for again when something has changed: then nothing has.
@@ -142,6 +145,7 @@ class Translator {
   const u32 lines_per_page_shift_;
   const SmId sm_;
   Wiring wiring_;
+  const bool looks_up_;  // otherwise every page is known here
   Tlb tlb_;
   MissTable<WaitRef> misses_;
   Pool<Wait> waits_;

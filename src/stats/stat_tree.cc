@@ -226,14 +226,10 @@ std::optional<u64> StatTree::total(std::string_view pattern, std::optional<Tenan
   return total;
 }
 
-u64 StatTree::total_of(const std::vector<std::string>& patterns) const {
-  u64 sum = 0;
-  for (const std::string& pattern : patterns) {
-    const std::optional<u64> part = total(pattern);
-    SIM_CHECK(part, "an identity names {}, and no counter is called so", pattern);
-    sum += *part;
-  }
-  return sum;
+u64 StatTree::total_of(const std::string& pattern) const {
+  const std::optional<u64> found = total(pattern);
+  SIM_CHECK(found, "an identity names {}, and no counter is called so", pattern);
+  return *found;
 }
 
 void StatTree::check_identities(bool in_flight) const {
@@ -249,7 +245,9 @@ void StatTree::check_identities(bool in_flight) const {
   }
   if (in_flight) return;
   for (const CrossIdentity& identity : identities_) {
-    const u64 left = total_of(identity.left), right = total_of(identity.right);
+    u64 left = 0, right = 0;
+    for (const std::string& pattern : identity.left) left += total_of(pattern);
+    for (const std::string& pattern : identity.right) right += total_of(pattern);
     SIM_CHECK(left == right, "\"{}\" does not hold: {} ({}) is not {} ({})", identity.sentence, left,
               fmt::join(identity.left, " + "), right, fmt::join(identity.right, " + "));
   }

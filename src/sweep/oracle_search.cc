@@ -4,7 +4,7 @@
 #include <map>
 
 #include "engine/check.h"
-#include "tenancy/even_share.h"
+#include "engine/even_share.h"
 
 namespace terrace {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "config/loader.h"
+#include "engine/even_share.h"
 #include "frontend/workload.h"
 #include "gpu/until.h"
 #include "run/alone.h"
 #include "run/metrics.h"
-#include "tenancy/even_share.h"
 #include "text/suggest.h"
 
 namespace terrace {
@@ -202,7 +202,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
     input_error("sms: {} is more than the {} SMs of {}", std::max(total, u64{tenants}), config.sm.count, choice.gpu);
 
   if (!counts.empty() && !config.tenancy.divides_by_number())
-    input_error("sms: {} has no effect when tenancy.sharing is \"time\" or tenancy.share is \"present\"; remove it",
+    input_error("sms: {} has no effect when tenancy.sharing is \"time\" or tenancy.partition moves SMs; remove it",
                 shares.label);
 
   config.run.size = choice.size;

@@ -17,6 +17,7 @@ BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp
       ports_(std::move(sms)),
       rooms_(ports_.size() * (take_turns ? sms_of_tenant.size() : 1), whole_sm),
       holders_(ports_.size()),
+      opens_(ports_.size(), 0),
       tenants_(sms_of_tenant.size()) {
   for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
 }
@@ -35,7 +36,7 @@ void BlockDispatcher::launch(TenantId id, const LaunchShape& shape, Cycle at) {
         whole_sm_.registers, whole_sm_.shared_bytes);
   }
   tenant.shape = shape;
-  tenant.next = tenant.back = 0;
+  tenant.next = tenant.ended = 0;
   tenant.total = shape.blocks;
   tenant.launch = ++launches_;
   tenant.at = at;
@@ -64,9 +65,40 @@ void BlockDispatcher::cancel(TenantId id) {
   TenantState& tenant = tenants_[index(id)];
   if (!tenant.active) return;
   tenant.total = tenant.next;
-  if (tenant.back < tenant.total) return;
+  tenant.unfinished.clear();
+  finish(tenant, id);
+}
+
+/// Whether the last block of a launch is back.
+bool BlockDispatcher::finish(TenantState& tenant, TenantId id) {
+  if (tenant.out > 0 || tenant.has_blocks()) return false;
   tenant.active = false;
   finished_.push_back(id);
+  return true;
+}
+
+void BlockDispatcher::take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open) {
+  for (UnfinishedBlock& block : blocks) {
+    TenantState& tenant = tenants_[index(block.tenant)];
+    room(sm, block.tenant).give_back(tenant.needs);
+    --tenant.out;
+    ++stats.unfinished_blocks;
+    event(now, "block {} of tenant {} comes back unfinished from SM {}", block.block, index(block.tenant), sm);
+    tenant.unfinished.push_back(std::move(block));
+  }
+  opens_[sm] = open;
+  scheduler_.wake(self_, now);
+  scheduler_.wake(self_, open);
+}
+
+std::optional<TenantId> BlockDispatcher::holder(u32 sm) const {
+  if (rooms_[sm].blocks == whole_sm_.blocks) return std::nullopt;
+  return holders_[sm];
+}
+
+u64 BlockDispatcher::context_bytes(TenantId tenant) const {
+  const SmRoom& needs = tenants_[index(tenant)].needs;
+  return needs.registers * sizeof(u32) + needs.shared_bytes;
 }
 
 Cycle BlockDispatcher::tick(Cycle now) {
@@ -74,7 +106,7 @@ Cycle BlockDispatcher::tick(Cycle now) {
   Cycle next = kNever;
   for (u32 i = 0; i < tenants_.size(); ++i) {
     TenantState& tenant = tenants_[i];
-    if (!tenant.active || tenant.next == tenant.total) continue;
+    if (!tenant.active || !tenant.has_blocks()) continue;
     if (const Cycle from = may_send_from(TenantId(i), tenant); from > now) {
       next = std::min(next, from);
     } else if (send_blocks(tenant, TenantId(i), now)) {
@@ -90,11 +122,10 @@ void BlockDispatcher::accept_done(Cycle now) {
       const TenantId id = ports_[sm].done->pop(now).tenant;
       TenantState& tenant = tenants_[index(id)];
       room(sm, id).give_back(tenant.needs);
+      --tenant.out;
+      ++tenant.ended;
       ++stats.blocks_back[id];
-      if (++tenant.back < tenant.total) continue;
-      tenant.active = false;
-      finished_.push_back(id);
-      scheduler_.stop();
+      if (finish(tenant, id)) scheduler_.stop();
     }
   }
 }
@@ -103,23 +134,39 @@ void BlockDispatcher::accept_done(Cycle now) {
 bool BlockDispatcher::send_blocks(TenantState& tenant, TenantId id, Cycle now) {
   bool sent = false;
   for (const u32 sm : tenant.sms) {
-    if (tenant.next == tenant.total) break;
-    if (!may_hold(sm, id) || !room(sm, id).fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
+    if (!tenant.has_blocks()) break;
+    if (!may_hold(sm, id, now) || !room(sm, id).fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
     room(sm, id).take(tenant.needs);
     holders_[sm] = id;
-    event(now, "block {} of tenant {} goes to SM {}", tenant.next, index(id), sm);
-    ports_[sm].starts->push(now, {tenant.next++, tenant.launch, tenant.shape.warps_per_block, id});
+    BlockStart block = next_block(tenant, id);
+    event(now, "block {} of tenant {} goes to SM {}", block.block, index(id), sm);
+    ports_[sm].starts->push(now, std::move(block));
+    ++tenant.out;
     ++stats.blocks_sent[id];
     sent = true;
   }
   return sent;
 }
 
+BlockStart BlockDispatcher::next_block(TenantState& tenant, TenantId id) {
+  BlockStart start{0, tenant.launch, tenant.shape.warps_per_block, id};
+  if (tenant.unfinished.empty()) {
+    start.block = tenant.next++;
+    return start;
+  }
+  start.block = tenant.unfinished.front().block;
+  start.image = std::move(tenant.unfinished.front().image);
+  tenant.unfinished.pop_front();
+  return start;
+}
+
 void BlockDispatcher::explain(std::ostream& out) const {
   for (const TenantState& tenant : tenants_) {
     if (!tenant.active) continue;
-    out << tenant.shape.kernel << ": " << tenant.back << " of " << tenant.total << " blocks have ended, "
-        << tenant.next - tenant.back << " are on SMs\n";
+    out << tenant.shape.kernel << ": " << tenant.ended << " of " << tenant.total << " blocks have ended, " << tenant.out
+        << " are on SMs";
+    if (!tenant.unfinished.empty()) out << ", " << tenant.unfinished.size() << " wait unfinished for a place";
+    out << '\n';
   }
 }
 

@@ -1,12 +1,15 @@
 // Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
 // every block it sends comes back. An SM that goes to another tenant gets its first block when it has given back all of
-// the last one's. When tenants take turns, every SM has as much room for each of them, and the one whose turn it is
-// sends.
+// the last one's. Blocks that come back unfinished go before those that have not begun. When tenants take turns, every
+// SM has as much room for each of them, and the one whose turn it is sends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "config/fields.h"
@@ -20,12 +23,13 @@ namespace terrace {
 
 struct DispatchStats {
   PerTenant<Counter> launches, blocks_sent, blocks_back, idle_cycles;
+  u64 unfinished_blocks = 0;  // that came back before they had ended
   void describe(StatFields& v) {
     v("launches", launches, "launches", "kernels launched");
     v("blocks_sent", blocks_sent, "blocks", "thread blocks sent to SMs");
     v("blocks_back", blocks_back, "blocks", "thread blocks completed");
     v("idle_cycles", idle_cycles, "cycles", "cycles between kernels of a tenant (launch gaps)");
-    v.identity("every block sent comes back", sum(blocks_sent), sum(blocks_back));
+    v.identity("every block sent comes back", sum(blocks_sent), sum(blocks_back, unfinished_blocks));
   }
 };
 
@@ -49,6 +53,12 @@ class BlockDispatcher final : public Unit {
   void cancel(TenantId tenant);
   /// Whose SMs are whose from now on; blocks under way stay where they are.
   void assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now);
+  /// Blocks that left an SM unfinished; it takes others from cycle `open` on.
+  void take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open);
+  /// Whose blocks are on an SM or on their way there, if any.
+  std::optional<TenantId> holder(u32 sm) const;
+  /// Registers and shared memory of one block of a tenant's launch.
+  u64 context_bytes(TenantId tenant) const;
   /// The tenant whose turn begins in cycle `at`. Before the first call no tenant has a turn.
   void give_turn(TenantId tenant, Cycle at);
   /// Nobody sends until a turn is given.
@@ -64,18 +74,23 @@ class BlockDispatcher final : public Unit {
   struct TenantState {
     LaunchShape shape;
     SmRoom needs;
-    u64 next = 0, back = 0, total = 0;
+    u64 next = 0, total = 0;                 // blocks that have not begun: from next on
+    std::deque<UnfinishedBlock> unfinished;  // blocks that go on
+    u64 out = 0, ended = 0;                  // on SMs or on the way; back for good
     u32 launch = 0;
     Cycle at = 0;
     bool active = false;
     std::vector<u32> sms;
+    bool has_blocks() const { return next < total || !unfinished.empty(); }
   };
 
   void accept_done(Cycle now);
   bool send_blocks(TenantState& tenant, TenantId id, Cycle now);
+  BlockStart next_block(TenantState& tenant, TenantId id);
+  bool finish(TenantState& tenant, TenantId id);
   SmRoom& room(u32 sm, TenantId id) { return rooms_[(take_turns_ ? index(id) * ports_.size() : 0) + sm]; }
-  bool may_hold(u32 sm, TenantId id) const {
-    return take_turns_ || holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks;
+  bool may_hold(u32 sm, TenantId id, Cycle now) const {
+    return take_turns_ || ((holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks) && opens_[sm] <= now);
   }
   /// From when on a tenant may send.
   Cycle may_send_from(TenantId id, const TenantState& tenant) const;
@@ -90,6 +105,7 @@ class BlockDispatcher final : public Unit {
   std::vector<SmPort> ports_;
   std::vector<SmRoom> rooms_;      // by SM; when tenants take turns, by tenant and SM
   std::vector<TenantId> holders_;  // by SM: who sent a block there last
+  std::vector<Cycle> opens_;       // by SM: from when on it takes blocks
   std::vector<TenantState> tenants_;
   std::vector<TenantId> finished_;
   u32 launches_ = 0;

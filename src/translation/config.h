@@ -8,13 +8,15 @@
 #include "config/registry.h"
 #include "config/validation.h"
 #include "engine/tag_array.h"
+#include "translation/tlb_fill.h"
 #include "translation/walk_order.h"
+#include "translation/walk_path.h"
 #include "translation/walk_scheduler.h"
 
 namespace terrace {
 
-/// Where in its way an access learns its physical address.
-enum class TranslateAt : u8 { kNowhere, kBeforeL1 };
+/// Where on its way an access learns its physical address. Caches before that call lines by virtual names.
+enum class TranslateAt : u8 { kNowhere, kBeforeL1, kAfterL1, kAfterL2 };
 /// Which frame a page gets.
 enum class FrameOrder : u8 { kContiguous, kFirstTouch, kRandom };
 enum class EntryLayout : u8 { kPacked, kOnePerLine };
@@ -88,6 +90,7 @@ struct L2TlbConfig : TlbConfig {
   u32 miss_entries = 256;
   u32 link_cycles = 1;
   Turn turn = Turn::kRequest;
+  Policy<TlbFillPolicy> fill{"always"};
   bool per_tenant = false;
   L2TlbConfig() {
     entries = 512;
@@ -102,6 +105,7 @@ struct L2TlbConfig : TlbConfig {
     v("turn", turn, {"request", "instruction"},
       "round robin among SMs: an SM keeps its turn for one request, or for all requests of an instruction that arrive "
       "back to back");
+    v.policy("fill", fill, "which TLB a translation is filled into");
     v("per_tenant", per_tenant,
       "every tenant has its own TLB of this size with this many ports; miss entries are shared");
   }
@@ -159,17 +163,16 @@ struct FrontTlbConfig : TlbConfig {
 };
 
 struct MmuConfig {
-  enum class Via : u8 { kL2, kDram };
   enum class Scope : u8 { kAll, kTenant };
   u32 walkers = 16;
   u32 queue_entries = 192;
   u32 rate = 1;
   u32 transit_cycles = 1;
-  Via walks_via = Via::kL2;
   Scope back_pressure = Scope::kAll;
   bool per_tenant = false;
   Policy<WalkScheduler> walk_scheduler{"shared"};
   Policy<WalkOrder> walk_order{"fcfs"};
+  Policy<WalkPath> walk_path{"l2"};
   FrontTlbConfig tlb1, tlb2;
   WalkCacheConfig walk_cache;
   void describe(Fields& v) {
@@ -177,12 +180,12 @@ struct MmuConfig {
     v("queue_entries", queue_entries, in(1, 65536), "entries of the walk queues, all tenants together");
     v("rate", rate, in(1, 64), "requests accepted per cycle");
     v("transit_cycles", transit_cycles, in(1, 10'000), "link latency between the shared TLB and the MMU, each way");
-    v("walks_via", walks_via, {"l2", "dram"}, "path of page-table reads: through the L2 cache, or directly to DRAM");
     v("back_pressure", back_pressure, {"all", "tenant"},
       "whose requests a full walk queue stalls: those of all tenants, or of the tenant whose walk was refused");
     v("per_tenant", per_tenant, "every tenant has its own MMU of this size");
     v.policy("walk_scheduler", walk_scheduler, "which walker gets a walk, and which queue an idle walker serves");
     v.policy("walk_order", walk_order, "in which order a queue hands out its walks");
+    v.policy("walk_path", walk_path, "which path the reads of a walk take to memory");
     v.group("tlb1", tlb1, "first IOMMU TLB, in front of the walkers");
     v.group("tlb2", tlb2, "second IOMMU TLB, in front of the walkers");
     v.group("walk_cache", walk_cache, "walk cache: page-table entries close to the walkers");

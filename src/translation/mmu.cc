@@ -38,7 +38,12 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
   for (u32 i = 0; i < wiring_.requests.lanes(); ++i) {
     lanes_.push_back({Ring<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
   }
-  for (u32 i = 0; i < wiring_.memory->lanes(); ++i) unsent_.emplace_back(walkers);
+  path_ = config_.walk_path.make({.tenants = tenants, .seed = seed});
+  for (u32 way = 0; way < WalkPath::kWays; ++way) {
+    first_lane_[way] = static_cast<u32>(unsent_.size());
+    const u32 lanes = wiring_.memory[way] ? wiring_.memory[way]->lanes() : 0;
+    for (u32 i = 0; i < lanes; ++i) unsent_.emplace_back(walkers);
+  }
   due_.reserve(walkers);
 }
 
@@ -49,7 +54,9 @@ Cycle Mmu::tick(Cycle now) {
     blame.begin_intake(config_.rate, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
-  wiring_.memory->absorb(now);
+  for (const auto& way : wiring_.memory) {
+    if (way) way->absorb(now);
+  }
   accept_reads(now);
   accept_requests(now);
   place_walks(now);
@@ -61,12 +68,15 @@ Cycle Mmu::tick(Cycle now) {
 }
 
 void Mmu::accept_reads(Cycle now) {
-  while (const std::optional<u32> walker = wiring_.memory->receive(now)) {
-    Walker& its = walkers_[*walker];
-    const TableEntry entry = wiring_.spaces.tables().read(its.node, shape_.entry_of(its.level, address(its.walk)));
-    walk_cache_.fill(its.level, its.walk, entry);
-    event(now, "walker {} reads level {}", *walker, its.level);
-    follow(*walker, entry, now);
+  for (const auto& way : wiring_.memory) {
+    if (!way) continue;
+    while (const std::optional<u32> walker = way->receive(now)) {
+      Walker& its = walkers_[*walker];
+      const TableEntry entry = wiring_.spaces.tables().read(its.node, shape_.entry_of(its.level, address(its.walk)));
+      walk_cache_.fill(its.level, its.walk, entry);
+      event(now, "walker {} reads level {}", *walker, its.level);
+      follow(*walker, entry, now);
+    }
   }
 }
 
@@ -224,9 +234,13 @@ void Mmu::queue_read(u32 walker, Cycle now) {
   ++its.reads;
   ++stats.reads[its.walk.tenant];
   const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
-  its.line = {entry.raw & ~u64{line_mask_}};
+  its.read = {.line = {entry.raw & ~u64{line_mask_}},
+              .walker = walker,
+              .tenant = its.walk.tenant,
+              .level = static_cast<u8>(its.level)};
   its.read_since = now;
-  unsent_[wiring_.memory->lane_of(its.line)].push(walker);
+  const u32 way = index(path_->choose(its.read));
+  unsent_[first_lane_[way] + wiring_.memory[way]->lane_of(its.read.line)].push(walker);
 }
 
 void Mmu::send_reads(Cycle now) {
@@ -235,14 +249,7 @@ void Mmu::send_reads(Cycle now) {
     while (!lane.empty()) {
       const u32 walker = lane.front();
       const Walker& its = walkers_[walker];
-      if (!wiring_.memory->send({.line = its.line,
-                                 .walker = walker,
-                                 .inst = its.walk.inst,
-                                 .tenant = its.walk.tenant,
-                                 .level = static_cast<u8>(its.level)},
-                                now)) {
-        break;
-      }
+      if (!memory_of(i).send(its.read, now)) break;
       lane.pop();
       blame.read_sent(i, its.walk.tenant, its.read_since, now);
     }

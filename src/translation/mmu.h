@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -61,7 +62,7 @@ class Mmu final : public Unit {
     Link<Translation>& results;
     u32 most_requests = 1;  // that can be under way at a time
     const AddressSpaces& spaces;
-    std::unique_ptr<WalkMemory> memory;
+    std::array<std::unique_ptr<WalkMemory>, WalkPath::kWays> memory;  // null: a way that is not used
     const PlantedMistake* mistake = nullptr;
   };
   Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring);
@@ -106,7 +107,7 @@ class Mmu final : public Unit {
     Cycle started = 0;
     Cycle read_since = 0;  // when its read was ready to leave
     PhysAddr node{};       // of the level to be read
-    PhysAddr line{};       // of the entry to be read
+    WalkRead read{};       // the entry to be read
     u32 level = 0;
     u32 reads = 0;
   };
@@ -133,6 +134,7 @@ class Mmu final : public Unit {
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void look_up_walk_cache(u32 walker, Cycle earliest);
   void queue_read(u32 walker, Cycle now);
+  WalkMemory& memory_of(u32 lane) { return *wiring_.memory[lane < first_lane_[1] ? 0 : 1]; }
   void begin_waits();
   void note_waits(bool arrivals, Cycle now);
   void note_unsent(u32 lane, Cycle now);
@@ -147,6 +149,7 @@ class Mmu final : public Unit {
   u32 front_cycles_ = 0;  // until a request has missed in both
   WalkCache walk_cache_;
   std::unique_ptr<WalkScheduler> scheduler_;
+  std::unique_ptr<WalkPath> path_;
   std::vector<Lane> lanes_;
   // The lane that is asked first, for what it brings and for what it wants to place; both move on grants.
   u32 pointer_ = 0, place_pointer_ = 0;
@@ -157,7 +160,8 @@ class Mmu final : public Unit {
   WalkerSet idle_;
   u32 busy_ = 0;
   std::vector<Due> due_;           // a heap: walkers that wait for a look-up of their own
-  std::vector<Ring<u32>> unsent_;  // walkers whose read has not left, by lane of the memory
+  std::vector<Ring<u32>> unsent_;  // walkers whose read has not left, by lane of the memory, one way behind the other
+  std::array<u32, WalkPath::kWays> first_lane_{};
   Ring<Translation> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
 };

@@ -13,19 +13,22 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
       tlbs_(wiring_.tlbs, Tlb(config, wiring_.mistake)),
       lookups_(wiring_.tlbs),
       passed_over_((wiring_.replies.size() + 63) / 64),
+      fill_policy_(config.fill.make(
+          {.tenants = wiring_.tenants, .sms = wiring_.sms, .warps = wiring_.warps, .seed = wiring_.seed})),
+      bypass_(TlbConfig{.entries = fill_policy_->bypass_entries()}, wiring_.mistake),
       misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size())),
       hits_(config.ports * wiring_.tlbs * (config.hit_cycles + 1)),
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
       held_key_(wiring_.replies.size()),
-      seen_(kMaxTenants * wiring_.replies.size()) {
+      seen_(kMaxTenants * wiring_.sms) {
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
       ports_.push_back({mmu.requests, lane, number, Ring<Miss>(config.miss_entries), {unsent_to(number)}});
     }
   }
-  for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_sm);
+  for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_port);
   sending_.reserve(wiring_.replies.size());
 }
 
@@ -36,6 +39,7 @@ Cycle SharedTlb::tick(Cycle now) {
     for (Holders& ports : port_holders_) ports.reset(config_.ports, now);
   }
   const bool arrivals = wiring_.requests.absorb(now);
+  if (wiring_.merged_warps != nullptr) accept_merged_warps(now);
   accept_results(now);
   look_up(now);
   if (blame.on()) note_waits(arrivals, now);
@@ -61,18 +65,48 @@ void SharedTlb::accept_results(Cycle now) {
         miss_holders_.give_back(tenant, now);
         walk_holders_[i].remove(tenant, now);
       }
-      stats.evictions += tlb_of(tenant).fill(result.key, result.frame);
       ++stats.fills[tenant];
       event(now, "page {:#x} arrives", result.key);
       bool first = true;
+      askers_.clear();
       misses_.release(result.key, [&](const Waiter& waiter) {
+        askers_.push_back(waiter.asker);
         if (first) stats.miss_cycles[tenant] += now - waiter.since;
-        reply(waiter.sm, result);
+        reply(waiter.port, result);
         // The walk is the first one's; the others only waited for it.
         if (std::exchange(first, false)) result.walk = {};
       });
+      fill(result, tenant);
       let_go(result.key);
     }
+  }
+}
+
+void SharedTlb::fill(const Translation& result, TenantId tenant) {
+  if (const auto merged = merged_.find(result.key); merged != merged_.end()) {
+    askers_.insert(askers_.end(), merged->second.begin(), merged->second.end());
+    merged_.erase(merged);
+  }
+  switch (fill_policy_->choose(result.key, tenant, askers_)) {
+    case TlbFillPolicy::Into::kTlb:
+      stats.evictions += tlb_of(tenant).fill(result.key, result.frame);
+      break;
+    case TlbFillPolicy::Into::kBypass:
+      bypass_.fill(result.key, result.frame);
+      ++bypass_stats.fills[tenant];
+      break;
+    case TlbFillPolicy::Into::kNowhere:
+      break;
+  }
+}
+
+/// Word that comes after the page is of no use any more.
+void SharedTlb::accept_merged_warps(Cycle now) {
+  Funnel<MergedWarp>& word = *wiring_.merged_warps;
+  word.absorb(now);
+  for (u32 sm = word.next_ready(0); sm != Funnel<MergedWarp>::kNoLane; sm = word.next_ready(0)) {
+    const MergedWarp merged = word.pop(sm, now);
+    if (misses_.contains(merged.key)) merged_[merged.key].push_back({merged.sm, merged.warp});
   }
 }
 
@@ -193,13 +227,18 @@ void SharedTlb::let_go(u64 key) {
 
 /// False leaves everything as it was: a fill will make room.
 bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
-  Tlb& tlb = tlb_of(request.tenant);
-  const i32 entry = tlb.find(request.key);
+  Tlb* tlb = &tlb_of(request.tenant);
+  i32 entry = tlb->find(request.key);
+  if (entry < 0 && bypass_.exists()) {
+    tlb = &bypass_;
+    entry = tlb->find(request.key);
+    bypass_stats.hits[request.tenant] += entry >= 0;
+  }
   if (entry >= 0) {
-    hits_.push({{request.key, tlb.use(entry), {}}, request.sm, now + config_.hit_cycles});
+    hits_.push({{request.key, tlb->use(entry), {}}, request.port, now + config_.hit_cycles});
     ++stats.hits[request.tenant];
   } else {
-    switch (misses_.join(request.key, {request.sm, now})) {
+    switch (misses_.join(request.key, {request.port, {request.sm, request.warp}, now})) {
       case Join::kFull:
         return false;
       case Join::kMerged:
@@ -215,12 +254,13 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
   }
   event(now, "page {:#x} of SM {} {}", request.key, index(request.sm), entry >= 0 ? "hits" : "misses");
   ++stats.lookups[request.tenant];
+  fill_policy_->looked_up(request.tenant, entry >= 0);
   count_wavefront(request);
   return true;
 }
 
 void SharedTlb::count_wavefront(const TranslationRequest& request) {
-  const std::size_t sms = wiring_.replies.size();
+  const std::size_t sms = wiring_.sms;
   seen_[index(request.tenant) * sms + index(request.sm)] |= u64{1} << request.warp;
   if (++seen_lookups_ < kEpoch) return;
   for (std::size_t i = 0; i < seen_.size(); ++i)
@@ -245,16 +285,16 @@ void SharedTlb::send_misses(Cycle now) {
   }
 }
 
-void SharedTlb::reply(SmId sm, const Translation& answer) {
-  Ring<Translation>& box = outbox_[index(sm)];
-  if (box.empty()) sending_.push_back(index(sm));
+void SharedTlb::reply(u32 port, const Translation& answer) {
+  Ring<Translation>& box = outbox_[port];
+  if (box.empty()) sending_.push_back(port);
   box.push(answer);
 }
 
 void SharedTlb::send_replies(Cycle now) {
   while (!hits_.empty() && hits_.front().at <= now) {
     const Hit hit = hits_.pop();
-    reply(hit.sm, hit.answer);
+    reply(hit.port, hit.answer);
   }
   std::erase_if(sending_, [&](u32 sm) {
     if (!wiring_.replies[sm]->can_push(now)) return false;
@@ -283,6 +323,17 @@ Cycle SharedTlb::next_wakeup(Cycle now) {
 
 void SharedTlb::flush() {
   for (Tlb& tlb : tlbs_) tlb.flush();
+  bypass_.flush();
+}
+
+void SharedTlb::flush_page(u64 key) {
+  tlb_of(tenant_of_key(key)).flush_page(key);
+  bypass_.flush_page(key);
+}
+
+void SharedTlb::flush_tenant(TenantId tenant) {
+  tlb_of(tenant).flush_tenant(tenant);
+  bypass_.flush_tenant(tenant);
 }
 
 void SharedTlb::explain(std::ostream& out) const {

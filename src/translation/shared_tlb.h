@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/funnel.h"
@@ -36,6 +38,15 @@ struct SharedTlbStats : TlbStats {
   }
 };
 
+/// Of the cache beside the TLB that a fill policy may use.
+struct BypassCacheStats {
+  PerTenant<Counter> hits, fills;
+  void describe(StatFields& v) {
+    v("hits", hits, "pages", "hits of the shared TLB that this cache answered");
+    v("fills", fills, "pages", "translations that went into it");
+  }
+};
+
 class SharedTlb final : public Unit {
  public:
   /// An MMU: requests go into one lane, or into one for each tenant, which it then holds up apart.
@@ -45,11 +56,16 @@ class SharedTlb final : public Unit {
     u32 lanes = 1;
   };
   struct Wiring {
-    Funnel<TranslationRequest>& requests;     // a lane for each SM
-    std::vector<Link<Translation>*> replies;  // by SM
-    std::vector<MmuPort> mmus;                // one, or one for each tenant
-    u32 replies_per_sm = 1;                   // an SM never awaits more
-    u32 tlbs = 1;                             // one, or one for each tenant
+    Funnel<TranslationRequest>& requests;          // a lane for each port: SMs, or the stages behind slices of the L2
+    std::vector<Link<Translation>*> replies = {};  // by port
+    std::vector<MmuPort> mmus = {};                // one, or one for each tenant
+    u32 replies_per_port = 1;                      // a port never awaits more
+    u32 tlbs = 1;                                  // one, or one for each tenant
+    u32 tenants = 1;
+    u32 sms = 1;
+    u32 warps = 1;  // of an SM
+    u64 seed = 1;
+    Funnel<MergedWarp>* merged_warps = nullptr;  // a lane for each SM, if the fill policy wants them
     const PlantedMistake* mistake = nullptr;
   };
   SharedTlb(const L2TlbConfig& config, Wiring wiring);
@@ -59,8 +75,8 @@ class SharedTlb final : public Unit {
 
   // Between cycles only.
   void flush();
-  void flush_page(u64 key) { tlb_of(tenant_of_key(key)).flush_page(key); }
-  void flush_tenant(TenantId tenant) { tlb_of(tenant).flush_tenant(tenant); }
+  void flush_page(u64 key);
+  void flush_tenant(TenantId tenant);
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -68,16 +84,19 @@ class SharedTlb final : public Unit {
   void settle(Cycle now);
 
   SharedTlbStats stats;
+  BypassCacheStats bypass_stats;
+  bool has_bypass_cache() const { return bypass_.exists(); }
   Blame blame;
 
  private:
   struct Waiter {
-    SmId sm{};
+    u32 port = 0;
+    TlbAsker asker;
     Cycle since = 0;
   };
   struct Hit {
     Translation answer;
-    SmId sm{};
+    u32 port = 0;
     Cycle at = 0;
   };
   struct Miss {
@@ -95,13 +114,15 @@ class SharedTlb final : public Unit {
   enum Cause : u32 { kPorts, kMisses, kMmu };
   static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
 
+  void accept_merged_warps(Cycle now);
   void accept_results(Cycle now);
+  void fill(const Translation& result, TenantId tenant);
   void look_up(Cycle now);
   bool look_up_one(const TranslationRequest& request, Cycle now);
   void let_go(u64 key);
   void send_misses(Cycle now);
   void send_replies(Cycle now);
-  void reply(SmId sm, const Translation& answer);
+  void reply(u32 port, const Translation& answer);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
   void begin_waits();
@@ -122,11 +143,15 @@ class SharedTlb final : public Unit {
   std::vector<Tlb> tlbs_;         // one, or one for each tenant
   std::vector<u32> lookups_;      // by TLB: of this tick
   std::vector<u64> passed_over_;  // SMs that are not asked in this tick, a bit each
+  std::unique_ptr<TlbFillPolicy> fill_policy_;
+  Tlb bypass_;                                             // none unless the policy wants one
+  std::unordered_map<u64, std::vector<TlbAsker>> merged_;  // by page: looked up, never iterated
+  std::vector<TlbAsker> askers_;                           // of the translation that arrives
   MissTable<Waiter> misses_;
   Ring<Hit> hits_;  // in order: every hit takes the same time
   std::vector<MissPort> ports_;
-  std::vector<Ring<Translation>> outbox_;  // by SM
-  std::vector<u32> sending_;               // SMs whose outbox is not empty, in no order
+  std::vector<Ring<Translation>> outbox_;  // by port
+  std::vector<u32> sending_;               // ports whose outbox is not empty, in no order
   u32 pointer_ = 0;                        // the SM that is asked first; moves on grants
   std::vector<u64> held_up_, nobody_;      // SMs whose request found no place for a miss, a bit each
   std::vector<u64> held_key_;              // by SM: the page of that request

@@ -4,20 +4,19 @@
 namespace terrace {
 
 bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
-  const u32 slice = map_.slice_of(read.line);
+  const LineKey line = LineKey::physical(read.line.raw >> line_shift_);
+  const u32 slice = map_.slice_of(line);
   if (!requests_.can_send(port_, slice, now)) return false;
   const AccessRef ref = accesses_.make();
   Access& access = accesses_[ref];
-  access.pa = read.line;
-  access.born = now;
-  access.sm = SmId(port_);
+  access.in_l2 = line;
+  access.port = static_cast<u16>(port_);
   access.tenant = read.tenant;
   access.kind = AccessKind::kWalk;
   access.walk_level = read.level;
   access.bytes = 8;  // one entry comes back
-  access.inst = read.inst;
   access.owner = read.walker;
-  truth_.sends(ref, access);
+  truth_.sends(ref, truth_.asks(line));
   requests_.send(port_, slice, now, ref, noc_.flits(0), read.tenant);
   return true;
 }

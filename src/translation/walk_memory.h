@@ -1,28 +1,22 @@
-// How a walker's reads reach memory: through the GPU's L2 like any load, or straight to the memory channels, as an
-// IOMMU's do. The MMU cannot tell.
+// The ways that a walker's reads can take to memory (walk_path.h): through the GPU's L2 like any load, or straight to the
+// memory channels, as an IOMMU's do. The MMU cannot tell.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <vector>
 
 #include "engine/link.h"
 #include "engine/types.h"
 #include "noc/crossbar.h"
+#include "translation/walk_path.h"
 #include "wire/access.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
-
-struct WalkRead {
-  PhysAddr line;
-  u32 walker = 0;
-  u32 inst = 0;
-  TenantId tenant{};
-  u8 level = 0;
-};
 
 class WalkMemory {
  public:
@@ -42,8 +36,15 @@ class WalkThroughL2 final : public WalkMemory {
  public:
   /// `port` is the MMU's place in both crossbars.
   WalkThroughL2(Crossbar<AccessRef>& requests, Crossbar<AccessRef>& replies, AccessPool& accesses, const LineMap& map,
-                const NocConfig& noc, LineTruth& truth, u32 port)
-      : requests_(requests), replies_(replies), accesses_(accesses), map_(map), noc_(noc), truth_(truth), port_(port) {}
+                const NocConfig& noc, LineTruth& truth, u32 port, u32 line_bytes)
+      : requests_(requests),
+        replies_(replies),
+        accesses_(accesses),
+        map_(map),
+        noc_(noc),
+        truth_(truth),
+        port_(port),
+        line_shift_(static_cast<u32>(std::countr_zero(line_bytes))) {}
   void absorb(Cycle now) override { replies_.absorb(port_, now); }
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
@@ -58,6 +59,7 @@ class WalkThroughL2 final : public WalkMemory {
   NocConfig noc_;
   LineTruth& truth_;
   u32 port_;
+  u32 line_shift_;
 };
 
 class WalkToDram final : public WalkMemory {

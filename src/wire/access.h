@@ -5,6 +5,7 @@
 
 #include "engine/pool.h"
 #include "engine/types.h"
+#include "wire/line_key.h"
 
 namespace terrace {
 
@@ -16,17 +17,17 @@ enum class AccessKind : u8 {
 };
 
 struct alignas(64) Access {
-  VirtAddr va;  // of the line
-  PhysAddr pa;  // of the line
-  Cycle born = 0;
-  SmId sm{};
+  VirtAddr va;    // of the line; nothing for walks
+  LineKey in_l1;  // the line's name in the L1
+  LineKey in_l2;  // and in the L2
+  SmId sm{};      // whose instruction it is; nothing for walks
+  u16 port = 0;   // of the reply network: where the answer goes
   u8 warp = 0;
   TenantId tenant{};
   AccessKind kind = AccessKind::kLoad;
   u8 walk_level = 0;     // 1 root .. 4 leaf; 0 for data
   u8 bytes = 0;          // of data that a store carries; 0 means a whole line
   bool past_l1 = false;  // a load that neither looks into the L1 nor fills it
-  u32 inst = 0;          // dynamic instruction: 20 bits are compared by the page-walk scheduler
   u32 owner = 0;         // what the birthplace needs to find its own record again
   u32 atomic = 0;        // AtomicRef of an atomic
   u64 lanes = 0;         // the lanes of an atomic that touch this line

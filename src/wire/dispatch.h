@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+
 #include "engine/types.h"
 
 namespace terrace {
+
+struct BlockImage;
 
 /// What blocks take up, and what an SM has of it.
 struct SmRoom {
@@ -27,6 +31,14 @@ struct BlockStart {
   u32 launch = 0;  // grows with each launch of any tenant: a new one invalidates the L1
   u32 warps = 0;
   TenantId tenant{};
+  std::shared_ptr<const BlockImage> image = nullptr;  // of a block that goes on; none: it begins
+};
+
+/// A block that left its SM before it had ended, with all that it needs to go on elsewhere.
+struct UnfinishedBlock {
+  u64 block = 0;  // number in the launch
+  TenantId tenant{};
+  std::shared_ptr<const BlockImage> image;
 };
 
 struct BlockDone {

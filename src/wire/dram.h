@@ -3,21 +3,32 @@
 #pragma once
 
 #include "engine/types.h"
+#include "wire/line_key.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
 
+/// Of a request that has only a name so far.
+inline constexpr PhysAddr kUnknownLine{~u64{0}};
+
 struct DramRequest {
-  PhysAddr line;  // address of the line's first byte
-  u32 tag = 0;    // comes back with the reply; means nothing to the channel
+  PhysAddr line;   // address of the line's first byte
+  LineKey name{};  // what the requester calls it; comes back with the reply
+  u32 tag = 0;     // comes back with the reply and means nothing to the channel: a walker, or who asks for the line
   TenantId tenant{};
   u8 walk_level = 0;                      // 0 for data
   bool write = false;                     // writes are posted: no reply
   [[no_unique_address]] LineCopy copy{};  // what a write carries
 };
 
+/// The first instruction that asks for a line: its SM and warp.
+constexpr u32 asker_tag(SmId sm, u8 warp) {
+  return u32{index(sm)} << 8 | warp;
+}
+
 struct DramReply {
   PhysAddr line;
+  LineKey name{};
   u32 tag = 0;
   TenantId tenant{};  // whose read it answers
   [[no_unique_address]] LineCopy copy{};

@@ -60,7 +60,8 @@ void LineTruth::fills(const LineCopy& copy) const {
             copy.version, copy.line, look(copy.line).latest);
 }
 
-LineCopy LineTruth::taken_whole(u64 line) {
+LineCopy LineTruth::taken_whole(const Access& access) {
+  const u64 line = line_of(access);
   return {.line = line, .version = lines_[line].latest};
 }
 
@@ -74,8 +75,8 @@ void LineTruth::performs(LineCopy& copy, const Access& access) {
 }
 
 void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& copy) {
-  SIM_CHECK(copy.line == line_of(access.pa), "the L2 answers a request for line {:#x} with line {:#x}",
-            line_of(access.pa), copy.line);
+  SIM_CHECK(copy.line == line_of(access), "the L2 answers a request for line {:#x} with line {:#x}", line_of(access),
+            copy.line);
   SIM_CHECK(copy.version == look(copy.line).latest, "the L2 holds version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, look(copy.line).latest);
   in_flight(ref).copy = copy;
@@ -83,12 +84,22 @@ void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& cop
 }
 
 /// A request reaches the L2 later than now: it must find at least what has been performed by now, and every write that
-/// its SM sent before it.
-void LineTruth::sends(AccessRef ref, const Access& access) {
-  const u64 line = line_of(access.pa);
-  const bool write = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
-  if (write) ++writes_[writer(line, access.sm)].sent;
-  in_flight(ref) = {{.line = line, .oldest = look(line).latest, .own = writes(line, access.sm).sent}, {}};
+/// its SM sent before it, itself included.
+WantedLine LineTruth::asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const {
+  const u64 line = line_of(page_table_(tenant, va));
+  return {.line = line, .oldest = look(line).latest, .own = writes(line, sm).sent + write};
+}
+
+void LineTruth::writes_line(TenantId tenant, VirtAddr va, SmId sm) {
+  ++writes_[writer(line_of(page_table_(tenant, va)), sm)].sent;
+}
+
+WantedLine LineTruth::asks(LineKey physical) const {
+  return {.line = physical.number(), .oldest = look(physical.number()).latest};
+}
+
+void LineTruth::sends(AccessRef ref, const WantedLine& wanted) {
+  in_flight(ref) = {wanted, {}};
 }
 
 LineCopy LineTruth::completes(AccessRef ref, const Access& access) const {

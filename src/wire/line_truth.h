@@ -51,13 +51,16 @@ class LineTruth {
 
   // The L2: a line arrives, is taken whole by a store, is written, is answered with.
   void fills(const LineCopy& copy) const;
-  LineCopy taken_whole(u64 line);
+  LineCopy taken_whole(const Access& access);
   void performs(LineCopy& copy, const Access& access);
   void answers(AccessRef ref, const Access& access, const LineCopy& copy);
 
-  // An SM, or a walker: a request leaves, its answer is here; a store updates the L1's copy; a load finds or awaits a
-  // line in the L1.
-  void sends(AccessRef ref, const Access& access);
+  // An SM: an access leaves the head of its queue; a store or atomic counts as sent from then on. What a walker asks for.
+  WantedLine asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const;
+  void writes_line(TenantId tenant, VirtAddr va, SmId sm);
+  WantedLine asks(LineKey physical) const;
+  // A request leaves, its answer is here; a store updates the L1's copy; a load finds or awaits a line in the L1.
+  void sends(AccessRef ref, const WantedLine& wanted);
   LineCopy completes(AccessRef ref, const Access& access) const;
   void updates(LineCopy& copy, SmId sm) const;
   WantedLine wants(TenantId tenant, VirtAddr va, SmId sm) const;
@@ -80,6 +83,10 @@ class LineTruth {
     LineCopy copy;
   };
   u64 line_of(PhysAddr address) const { return address.raw / line_bytes_; }
+  /// The physical line that a request is for, by the name under which the L2 looks for it.
+  u64 line_of(const Access& access) const {
+    return access.in_l2.is_physical() ? access.in_l2.number() : line_of(page_table_(access.tenant, access.va));
+  }
   const Line& look(u64 line) const;
   const Writes& writes(u64 line, SmId sm) const;
   static u64 writer(u64 line, SmId sm) { return u64{index(sm)} << 48 | line; }
@@ -113,10 +120,13 @@ class LineTruth {
   LineCopy memory_gives(PhysAddr) const { return {}; }
   void memory_takes(const LineCopy&) const {}
   void fills(const LineCopy&) const {}
-  LineCopy taken_whole(u64) const { return {}; }
+  LineCopy taken_whole(const Access&) const { return {}; }
   void performs(LineCopy&, const Access&) const {}
   void answers(AccessRef, const Access&, const LineCopy&) const {}
-  void sends(AccessRef, const Access&) const {}
+  WantedLine asks(TenantId, VirtAddr, SmId, bool) const { return {}; }
+  void writes_line(TenantId, VirtAddr, SmId) const {}
+  WantedLine asks(LineKey) const { return {}; }
+  void sends(AccessRef, const WantedLine&) const {}
   LineCopy completes(AccessRef, const Access&) const { return {}; }
   void updates(LineCopy&, SmId) const {}
   WantedLine wants(TenantId, VirtAddr, SmId) const { return {}; }

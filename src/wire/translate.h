@@ -28,9 +28,17 @@ struct TranslationRequest {
   u64 key = 0;
   u64 page = 0;  // virtual address / page size
   u32 inst = 0;  // the dynamic instruction that asked first
-  SmId sm{};
+  u16 port = 0;  // where the answer goes
+  SmId sm{};     // of the instruction
   u8 warp = 0;
   TenantId tenant{};
+};
+
+/// Word of a warp that waits for a page which its SM has asked for already.
+struct MergedWarp {
+  u64 key = 0;
+  SmId sm{};
+  u8 warp = 0;
 };
 
 /// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.

@@ -37,6 +37,19 @@ TEST(Run, WritesATableAndAResultFile) {
   EXPECT_NE(outcome.out.find(digest_in(scratch, "r.json")), std::string::npos);
 }
 
+TEST(Run, WritesATimelineWithALineForEachEpoch) {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--until", "cycles:4500", "--set",
+                   "run.epoch=1000", "--timeline", "t.csv", "--timeline-of", "gpu.mmu.0.walks_done", "--quiet"},
+                  scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string csv = read_file((scratch.path() / "t.csv").string());
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), "cycle,\"gpu.mmu.0.walks_done{tenant=0}\"");
+  for (const char* cycle : {"\n1000,", "\n2000,", "\n3000,", "\n4000,", "\n4500,"})
+    EXPECT_NE(csv.find(cycle), std::string::npos) << csv;
+}
+
 TEST(Run, GivenBackItsOwnResultReproducesItBitForBit) {
   const Scratch scratch;
   const std::string folder = scratch.path().string();

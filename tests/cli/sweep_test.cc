@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// The smallest machine that runs everything, and runs of a moment: what is tested is what is around them.
 constexpr const char* kSmallMachine = R"(
@@ -60,7 +61,7 @@ class SweepCommand : public ::testing::Test {
   /// Everything that a store holds, but for how long it took.
   std::string contents(const std::string& store) {
     fs::remove_all(scratch_.path() / "report");
-    const Outcome report = run_terrace({"report", "--store", store, "--out", "report"}, folder());
+    const Outcome report = run_terrace({"report", "--store", store, "--out", "report", "--stats"}, folder());
     EXPECT_EQ(report.exit_code, 0) << report.err;
     std::string all;
     for (const char* table :
@@ -105,7 +106,7 @@ TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
 
 TEST_F(SweepCommand, RunsTenantsAloneHoweverTheyShare) {
   std::string text;
-  for (const char* set : {"share = \"present\"", "sharing = \"time\""})
+  for (const char* set : {"partition.use = \"present\"", "sharing = \"time\""})
     text += fmt::format("[[grid]]\n{}mix = [[\"gups\", \"mm\"]]\nset.tenancy.reference_sms = 3\nset.tenancy.{}\n",
                         kMoments, set);
   scratch_.write("s.toml", text);
@@ -318,6 +319,30 @@ panel = "mix"
   const Tree json = parse_json(file("results.json"), "results.json");
   EXPECT_EQ(json.find("jobs")->items().size(), 6u);
   EXPECT_EQ(json.find("results")->items().size(), 6u);
+}
+
+TEST_F(SweepCommand, ReportLeavesStatisticsOfManyJobsOutUnlessAsked) {
+  const auto grid = [](u32 seeds) {
+    return fmt::format("seeds = {}\n[[grid]]\n{}workload = \"mm\"\nsms = [1, 2]\n", seeds, kMoments);
+  };
+  const auto file = [&](const std::string& name) { return scratch_.path() / "r" / name; };
+  const auto json = [&] { return parse_json(read_file(file("results.json").string()), "results.json"); };
+  scratch_.write("s.toml", grid(50));
+  EXPECT_THAT(reported(), Not(HasSubstr("left out")));
+  EXPECT_TRUE(fs::exists(file("stats.csv")));
+  EXPECT_GT(json().find("stats")->items().size(), 10'000u);
+
+  scratch_.write("s.toml", grid(51));
+  EXPECT_THAT(reported(), HasSubstr("The statistics of the 102 jobs are left out of results.json, and there is no "
+                                    "stats.csv: of more than 100 jobs they are written with --stats only; a.db holds "
+                                    "them all.\n"));
+  EXPECT_FALSE(fs::exists(file("stats.csv"))) << "one of fewer jobs would be taken for theirs";
+  EXPECT_EQ(*json().find("stats"), Tree());
+  EXPECT_EQ(json().find("jobs")->items().size(), 102u);
+
+  const Outcome all = run_terrace({"report", "--store", "a.db", "--out", "r", "--stats"}, folder());
+  EXPECT_THAT(all.out, Not(HasSubstr("left out")));
+  EXPECT_TRUE(fs::exists(file("stats.csv")));
 }
 
 TEST_F(SweepCommand, ATableOfResultsIsPrintedAndStandsInThePageWithItsPlots) {

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "timing/ptx_tenants.h"
@@ -44,10 +45,14 @@ class WatchedStream final : public InstStream {
   explicit WatchedStream(InstStream& inner) : inner_(inner) {}
   Cycle faulted_at = kNever;
   Cycle ends_at = kNever;
+  u32 faults = 0;
 
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
     if (now <= ends_at) inner_.execute(warp, now, stores, effect);
-    if (effect.status == WarpStatus::kFaulted) faulted_at = std::min(faulted_at, now);
+    if (effect.status == WarpStatus::kFaulted) {
+      faulted_at = std::min(faulted_at, now);
+      ++faults;
+    }
     if (now > ends_at || (now == ends_at && effect.status == WarpStatus::kFaulted)) {
       effect.status = WarpStatus::kDone;
       effect.active = effect.released_warps = effect.shared_lanes = 0;
@@ -167,6 +172,45 @@ TEST_P(Faults, AreRecordedAndOthersCannotTellThemFromATenantThatEndsThere) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+/// Threads touch what is not theirs at once, each block at an address of its own.
+PtxProgramSpec all_fault(u32 blocks) {
+  return {.ptx = R"(.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 a) {
+  .reg .b64 %rd<4>; .reg .b32 %r<3>;
+  mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4096;
+  ld.global.u32 %r2, [%rd1];
+  ret;
+}
+)",
+          .buffers = {{"a", 16}},
+          .numbers = {{}},
+          .blocks = blocks};
+}
+
+TEST(Faults, InOneCycleAreToldAlikeWhoeverTicksFirst) {
+  std::set<std::string> told;
+  for (u64 seed = 0; seed < 12; ++seed) {
+    const GpuConfig config = shared_gpu();
+    PtxTenant first(config, "first.ptx", all_fault(2)), second(config, "second.ptx", all_fault(2));
+    WatchedStream watched_first(first.machine), watched_second(second.machine);
+    Gpu gpu(config,
+            {{"first", &first.program, &first.memory, &watched_first, {2, 0}},
+             {"second", &second.program, &second.memory, &watched_second, {1, 3}}},
+            {.permute_seed = seed});
+    gpu.run({});
+    EXPECT_EQ(watched_first.faults, 2u) << "on both of its SMs";
+    EXPECT_EQ(watched_second.faults, 2u);
+    EXPECT_EQ(watched_first.faulted_at, watched_second.faulted_at) << "all in one cycle";
+    told.insert(gpu.progress(TenantId(0)).fault + " / " + gpu.progress(TenantId(1)).fault);
+  }
+  ASSERT_EQ(told.size(), 1u) << testing::PrintToString(told);
+  // The dispatcher sent block 0 of the first one to SM 2 and block 1 to SM 0, which comes first.
+  EXPECT_NE(told.begin()->find("of block 1 reads 4 bytes at 0x1000,"), std::string::npos) << *told.begin();
+  EXPECT_NE(told.begin()->find("of block 0 reads 4 bytes at 0x0,"), std::string::npos) << *told.begin();
+}
 
 TEST(Faults, AHostMayWriteWhatKernelsMayOnlyRead) {
   GuestMemory memory(PageSize::k4K);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "tenancy/even_share.h"
+#include "engine/even_share.h"
 #include "timing/scripted_tenants.h"
 #include "timing/tenant_runs.h"
 
@@ -88,7 +88,7 @@ struct Misses {
   u64 lookups, misses;
 };
 /// What a tenant that reads 256 lines over and over misses while another one streams.
-Misses misses_beside_a_stream(L2Config::Partition partition) {
+Misses misses_beside_a_stream(const char* victim) {
   GpuConfig config;
   config.translation = TranslateAt::kNowhere;
   config.pages.frames = FrameOrder::kContiguous;
@@ -96,7 +96,7 @@ Misses misses_beside_a_stream(L2Config::Partition partition) {
   config.l2.slices = 1;
   config.l2.bytes = 128 * 1024;  // 64 sets of 16 ways
   config.l2.index = SetHash::kLowBits;
-  config.l2.partition = partition;
+  config.l2.victim.use = victim;
   config.dram.channels = 1;
   config.run.relaunch = true;
   const auto load = [](u64 lines, u64 warps) {
@@ -117,10 +117,10 @@ Misses misses_beside_a_stream(L2Config::Partition partition) {
 }
 
 TEST(Partition, LinesInWaysOfItsOwnAreNeverPushedOutByANeighbour) {
-  const Misses divided = misses_beside_a_stream(L2Config::Partition::kWays);
+  const Misses divided = misses_beside_a_stream("tenant_ways");
   EXPECT_EQ(divided.lookups, 4096u);
   EXPECT_EQ(divided.misses, 256u) << "each line once";
-  EXPECT_GT(misses_beside_a_stream(L2Config::Partition::kNone).misses, 1000u);
+  EXPECT_GT(misses_beside_a_stream("lru").misses, 1000u);
 }
 
 }  // namespace

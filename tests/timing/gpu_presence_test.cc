@@ -139,7 +139,7 @@ TEST(Presence, WalkersAreDividedAnewUnderEveryScheduler) {
 TEST(Presence, SmsOfATenantThatIsNotThereStayIdleUnlessTheyAreShared) {
   const std::string tenants = "blk:arrive=9000 blk";  // 16 blocks each
   const RunResult fixed = simulate(tenant_run(tenants));
-  const RunResult shared = simulate(tenant_run(tenants, {"tenancy.share=present"}));
+  const RunResult shared = simulate(tenant_run(tenants, {"tenancy.partition.use=present"}));
   u32 lent = 0, returned = 0;
   for (u32 sm = 0; sm < 15; ++sm) {
     EXPECT_EQ(blocks_on(fixed, sm, 1), 0u);
@@ -158,8 +158,8 @@ TEST(Presence, SixteenTenantsComeAndGo) {
     if (i % 5 == 4) tenants += ",leave=" + std::to_string(20000 + i * 200);
     tenants += " ";
   }
-  RunRequest request = tenant_run(
-      tenants, {"mmu.walk_scheduler.use=dws", "mmu.back_pressure=tenant", "tenancy.share=present", "mmu.walkers=24"});
+  RunRequest request = tenant_run(tenants, {"mmu.walk_scheduler.use=dws", "mmu.back_pressure=tenant",
+                                            "tenancy.partition.use=present", "mmu.walkers=24"});
   request.check = true;
   const RunResult result = simulate(request);
   for (u32 i = 0; i < 16; ++i) {

@@ -82,13 +82,13 @@ TEST(Sense, EveryMachineUsesItsWholeL2) {
     Layers layers;
     layers.gpu.push_back({file.path().string(), file.path().filename().string()});
     const GpuConfig config = ConfigLoader<GpuConfig>(layers).config();
-    const LineLayout layout(config.dram, config.line_bytes, config.l2.slices);
+    const LineLayout layout(config.dram, config.line_bytes, config.l2);
     const u32 lines = config.l2.bytes / config.line_bytes, entries = lines / config.l2.slices;
     const TagArray<char> tags({.entries = entries, .ways = config.l2.ways, .hash = config.l2.index});
     std::vector<u32> used(lines / config.l2.ways);
     u32 stay = 0;
     for (u64 line = 0; line < lines; ++line) {
-      const u32 slice = layout.slice_of(PhysAddr{line * config.line_bytes});
+      const u32 slice = layout.slice_of(LineKey::physical(line));
       stay += used[slice * (entries / config.l2.ways) + tags.set_of(line)]++ < config.l2.ways;
     }
     const bool even = std::has_single_bit(config.dram.channels);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <vector>
@@ -59,10 +60,32 @@ class ScriptedStream final : public InstStream {
     return BlockRef(blocks_.size() - 1);
   }
   WarpRef warp(BlockRef block, u32 number) const override { return WarpRef(u32(block) * 64 + number); }
-  WarpStatus status(WarpRef) const override { return WarpStatus::kRunning; }
+  WarpStatus status(WarpRef warp) const override { return blocks_[index(warp) / 64].warps[index(warp) % 64].status; }
   void end_block(BlockRef) override { ++ended; }
-  BlockImage save(BlockRef) const override { return {}; }
-  BlockRef restore(const BlockImage&, SmId) override { return {}; }
+  BlockImage save(BlockRef ref) const override {
+    const Block& block = blocks_[index(ref)];
+    BlockImage image;
+    const auto put = [&](const void* from, size_t bytes) {
+      image.bytes.insert(image.bytes.end(), static_cast<const u8*>(from), static_cast<const u8*>(from) + bytes);
+    };
+    put(&block.number, sizeof(block.number));
+    put(&block.arrived, sizeof(block.arrived));
+    put(block.warps.data(), block.warps.size() * sizeof(State));
+    return image;
+  }
+  BlockRef restore(const BlockImage& image, SmId) override {
+    Block block{0, 0, std::vector<State>(warps_per_block_)};
+    const u8* from = image.bytes.data();
+    const auto take = [&](void* to, size_t bytes) {
+      std::memcpy(to, from, bytes);
+      from += bytes;
+    };
+    take(&block.number, sizeof(block.number));
+    take(&block.arrived, sizeof(block.arrived));
+    take(block.warps.data(), block.warps.size() * sizeof(State));
+    blocks_.push_back(std::move(block));
+    return BlockRef(blocks_.size() - 1);
+  }
   std::string whereabouts(WarpRef) const override { return "in a script"; }
 
   const DecodedInst& peek(WarpRef warp) const override {
@@ -80,7 +103,7 @@ class ScriptedStream final : public InstStream {
     effect.words = 1;
     effect.atomic = kNoAtomic;
     effect.atomic_lanes = effect.active;
-    if (state.round == rounds_) return void(effect.status = WarpStatus::kDone);
+    if (state.round == rounds_) return void(effect.status = state.status = WarpStatus::kDone);
     const ScriptOp& op = script_[state.op];
     effect.action = op.inst.action;
     effect.space = op.inst.space;
@@ -95,7 +118,7 @@ class ScriptedStream final : public InstStream {
       state.op = 0;
       ++state.round;
     }
-    if (op.inst.cls == InstClass::kBarrier) arrive(block, effect);
+    if (op.inst.cls == InstClass::kBarrier) arrive(block, state, effect);
   }
   void perform_atomic(AtomicRef, u64 lanes) override { atomic_lanes += static_cast<u64>(std::popcount(lanes)); }
   const Fault& fault() const override { return fault_; }
@@ -106,16 +129,18 @@ class ScriptedStream final : public InstStream {
  private:
   struct State {
     u32 op = 0, round = 0;
+    WarpStatus status = WarpStatus::kRunning;
   };
   struct Block {
     u64 number;
     u32 arrived;
     std::vector<State> warps;
   };
-  void arrive(Block& block, Effect& effect) {
-    effect.status = WarpStatus::kAtBarrier;
+  void arrive(Block& block, State& state, Effect& effect) {
+    effect.status = state.status = WarpStatus::kAtBarrier;
     if (++block.arrived < block.warps.size() || never_completes_barriers) return;
     block.arrived = 0;
+    for (State& warp : block.warps) warp.status = WarpStatus::kRunning;
     effect.released_warps = block.warps.size() == 64 ? ~u64{0} : (u64{1} << block.warps.size()) - 1;
   }
 

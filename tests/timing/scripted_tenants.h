@@ -1,5 +1,5 @@
 // Tenants that follow scripts, on one GPU: each with memory, program and stream of its own, and SMs in equal shares, or
-// all in turns.
+// all in turns. A test may play the part of the SM partitioner.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,11 +16,25 @@ struct ScriptedTenant {
   std::vector<ScriptOp> script;
   u32 rounds = 1, blocks = 1, threads = 32, launches = 1;
   u64 buffer_bytes = 1 << 20;
+  Cycle leave = kNever;
+};
+
+/// Answers what a test tells it to, at every occasion.
+class ScriptedPartitioner final : public SmPartitioner {
+ public:
+  using Divide = std::function<SmPlan(const Situation&, SmPlan)>;
+  explicit ScriptedPartitioner(Divide divide) : divide_(std::move(divide)) {}
+  SmPlan divide(const Situation& situation, const SmPlan& plan) override { return divide_(situation, plan); }
+  bool by_epochs() const override { return true; }
+
+ private:
+  Divide divide_;
 };
 
 class ScriptedTenants {
  public:
-  ScriptedTenants(const GpuConfig& config, const std::vector<ScriptedTenant>& tenants) {
+  ScriptedTenants(const GpuConfig& config, const std::vector<ScriptedTenant>& tenants, Scheduler::Options options = {},
+                  std::unique_ptr<SmPartitioner> partitioner = nullptr) {
     std::vector<TenantSetup> setups;
     const bool turns = config.tenancy.sharing == TenancyConfig::Sharing::kTime;
     const u32 share = turns ? config.sm.count : config.sm.count / static_cast<u32>(tenants.size());
@@ -32,12 +46,14 @@ class ScriptedTenants {
       streams_.push_back(std::make_unique<ScriptedStream>(tenant.script, tenant.rounds, config.sm.warp_width));
       TenantSetup setup{"script", programs_.back().get(), memories_.back().get(), streams_.back().get(), {}};
       for (u32 i = 0; i < share; ++i) setup.sms.push_back(turns ? i : static_cast<u32>(setups.size()) * share + i);
+      setup.leave = tenant.leave;
       setups.push_back(std::move(setup));
     }
-    gpu_ = std::make_unique<Gpu>(config, std::move(setups));
+    gpu_ = std::make_unique<Gpu>(config, std::move(setups), options, std::move(partitioner));
   }
   Gpu& gpu() { return *gpu_; }
   ScriptProgram& program(u32 tenant) { return *programs_[tenant]; }
+  ScriptedStream& stream(u32 tenant) { return *streams_[tenant]; }
 
  private:
   std::vector<std::unique_ptr<GuestMemory>> memories_;

@@ -7,33 +7,10 @@
 
 #include "gpu/gpu.h"
 #include "timing/scripted_stream.h"
+#include "timing/small_gpu.h"
 
 namespace terrace {
 namespace {
-
-/// One SM, one slice, one channel; every line of a walk hits the L2 once it has been read.
-GpuConfig small_gpu() {
-  GpuConfig config;
-  config.sm.count = 1;
-  config.sm.schedulers = 1;
-  config.l1.hit_cycles = 7;
-  config.l2.slices = 1;
-  config.l2.bytes = 1 << 20;
-  config.l2.hit_cycles = 11;
-  config.noc.latency = 5;
-  config.dram.channels = 1;
-  config.dram.refresh = false;
-  config.tenancy.launch_gap = 0;
-  config.pages.frames = FrameOrder::kContiguous;
-  config.l1_tlb.entries = 8;
-  config.l1_tlb.hit_cycles = 3;
-  config.l2_tlb.entries = 64;
-  config.l2_tlb.ways = 0;
-  config.l2_tlb.hit_cycles = 9;
-  config.l2_tlb.link_cycles = 2;
-  config.mmu.transit_cycles = 4;
-  return config;
-}
 
 /// A warp whose first lane loads page after page, each load waiting for the one before; `pages` are used in turn.
 Cycle cycles_of(const GpuConfig& config, u32 rounds, u32 pages) {
@@ -57,11 +34,11 @@ double cost_of_round(const GpuConfig& config, u32 pages) {
 }
 
 // The load waits one cycle at the load-store unit; the L1 TLB comes before the L1.
-constexpr u32 kQueue = 1, kL1Tlb = 3, kL1 = 7;
+constexpr u32 kQueue = 1, kL1Tlb = kSmallGpu.l1_tlb, kL1 = kSmallGpu.l1;
 // A request and its answer cross the link to the shared TLB; the line is looked up in the cycle of the answer.
-constexpr u32 kL2Tlb = 2 + 9 + 2;
-constexpr u32 kTransit = 4 + 4;
-constexpr u32 kL2Read = 5 + 11 + 5;
+constexpr u32 kL2Tlb = 2 * kSmallGpu.tlb_link + kSmallGpu.l2_tlb;
+constexpr u32 kTransit = 2 * kSmallGpu.transit;
+constexpr u32 kL2Read = kSmallGpu.l2_read();
 
 TEST(TranslationTiming, AnIdealMachinePaysForTheLookUpOfTheL1TlbOnly) {
   GpuConfig config = small_gpu();
@@ -77,14 +54,6 @@ TEST(TranslationTiming, AnL1TlbHitCostsTheSame) {
 TEST(TranslationTiming, ASharedTlbHitAddsTheLinksAndTheLookUp) {
   // Nine pages in turn defeat an L1 TLB of eight.
   EXPECT_EQ(cost_of_round(small_gpu(), 9), kQueue + kL1Tlb + kL2Tlb + kL1);
-}
-
-/// Pages that no TLB can hold; their data stays in the L1.
-GpuConfig walking_gpu() {
-  GpuConfig config = small_gpu();
-  config.l1_tlb.entries = 1;
-  config.l2_tlb.entries = 1;
-  return config;
 }
 
 TEST(TranslationTiming, AWalkCostsItsLevelsTimesTheMemoryLatency) {
@@ -139,7 +108,7 @@ TEST(TranslationTiming, AWalkStraightToMemoryCostsItsLevelsTimesTheLatencyOfMemo
   // With entries on one line each and four nodes, reads of a walk after the first find their rows closed or open in
   // ways that depend on the map; what is exact is that every read costs the same when rows are always closed.
   GpuConfig config = walking_gpu();
-  config.mmu.walks_via = MmuConfig::Via::kDram;
+  config.mmu.walk_path.use = "memory";
   config.dram.row_policy = RowPolicy::kClosed;
   config.core_mhz = config.dram.resolved().clock_mhz;
   const double four = cost_of_round(config, 9);

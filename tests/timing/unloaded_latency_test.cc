@@ -1,14 +1,17 @@
 // What one access costs on each machine of configs/gpu while nothing else goes on: a hit in the L1 and in the L2, a load
-// through DRAM, a hit in the shared TLB, a walk with and without its walk cache. Each follows from the machine's file in
-// closed form, and the load through DRAM and the walk are what is known of the machine's generation.
+// through DRAM, a hit in the shared TLB and in those of an IOMMU, a walk with and without its walk cache, and one whose
+// entries are in DRAM. Each follows from the machine's file in closed form, and the load through DRAM and the walk are what
+// is known of the machine's generation.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "gpu/gpu.h"
 #include "papers/designs.h"
 #include "timing/scripted_stream.h"
+#include "translation/page_table.h"
 
 namespace terrace {
 namespace {
@@ -75,8 +78,9 @@ class UnloadedLatency : public testing::TestWithParam<Machine> {
       gpu.stats().check_identities();
       return gpu.kernels().at(0).ended - gpu.kernels().at(0).began;
     };
-    return static_cast<double>(cycles(270) - cycles(90)) / 180;
+    return static_cast<double>(cycles(kRounds) - cycles(kWarmRounds)) / (kRounds - kWarmRounds);
   }
+  static constexpr u32 kWarmRounds = 90, kRounds = 270;
   /// Nine pages in turn, a line further in each, so that the L1 holds them all.
   static double cost_of_nine_pages(const GpuConfig& config) {
     return cost(config, [&](u32 round) { return round % 9 * u64{config.pages.bytes + config.line_bytes}; });
@@ -134,6 +138,19 @@ TEST_P(UnloadedLatency, ASharedTlbHit) {
   EXPECT_EQ(cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
 }
 
+TEST_P(UnloadedLatency, AHitInEachTlbOfTheIommu) {
+  GpuConfig config = walking(GetParam().name);
+  const MmuConfig own = quiet(GetParam().name).mmu;
+  if (own.tlb1.entries == 0 && own.tlb2.entries == 0) GTEST_SKIP() << "its MMU has no TLBs";
+  const u32 before = l1_hit(config) + shared_tlb_hit(config) + 2 * config.mmu.transit_cycles;
+  config.mmu.tlb1 = own.tlb1;
+  config.mmu.tlb2 = own.tlb2;
+  EXPECT_EQ(cost_of_nine_pages(config), before + own.tlb1.cycles) << "found in the first";
+  config.mmu.tlb1.entries = 1;
+  config.mmu.tlb1.ways = 0;
+  EXPECT_EQ(cost_of_nine_pages(config), before + own.tlb1.cycles + own.tlb2.cycles) << "found in the second";
+}
+
 /// From the start of a walk to its end: what is left of the load when everything else is taken off.
 double walk_cycles(const GpuConfig& config, double load, double without) {
   return load - without - 2 * config.mmu.transit_cycles;
@@ -144,7 +161,7 @@ TEST_P(UnloadedLatency, AWalkWithoutAWalkCache) {
   config.mmu.walk_cache.kind = WalkCacheConfig::Kind::kNone;
   config.mmu.walk_cache.protect = false;
   const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
-  if (config.mmu.walks_via == MmuConfig::Via::kL2) {
+  if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, 4 * l2_read(config)) << "its four lines are in the L2";
   } else {
     EXPECT_NEAR(walk, 4 * dram_read(config), 4 * edges(config));
@@ -159,13 +176,39 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
   }
   const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
   const u32 cache = config.mmu.walk_cache.cycles;
-  if (config.mmu.walks_via == MmuConfig::Via::kL2) {
+  if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, cache + l2_read(config));
   } else {
     EXPECT_NEAR(walk, cache + dram_read(config), edges(config));
   }
   EXPECT_GE(walk, GetParam().walk_from) << GetParam().source;
   EXPECT_LE(walk, GetParam().walk_to) << GetParam().source;
+}
+
+TEST_P(UnloadedLatency, AWalkThroughTheL2IntoDram) {
+  GpuConfig config = walking(GetParam().name);
+  if (config.mmu.walk_path.use != "l2") GTEST_SKIP() << "its walks read memory past the L2";
+  config.mmu.walk_cache.kind = WalkCacheConfig::Kind::kNone;
+  config.mmu.walk_cache.protect = false;
+  // Each load is on a page whose leaf entry is on a new line.
+  const TableShape shape(config.pages, config.line_bytes);
+  const u64 entries_of_line = config.line_bytes * shape.entries(1) / shape.node_bytes(1);
+  const auto address = [&](u32 round) { return round * (entries_of_line * config.pages.bytes + config.line_bytes); };
+  // Lines of the levels above are new now and then.
+  std::set<std::pair<u32, u64>> lines;
+  size_t warm = 0;
+  for (u32 round = 0; round < kRounds; ++round) {
+    if (round == kWarmRounds) warm = lines.size();
+    for (u32 level = 1; level <= shape.leaf_level(); ++level)
+      lines.emplace(level, shape.prefix(level, {GuestMemory::kBase + address(round)}) / entries_of_line);
+  }
+  const double from_dram = static_cast<double>(lines.size() - warm) / (kRounds - kWarmRounds);
+  EXPECT_GE(from_dram, 1);
+  // What misses the L2 takes one cycle for the fill: the load's own line, and those of its walk.
+  const double missed = dram_read(config) + 1;
+  const double load = to_l1(config) + l2_read(config) + missed + shared_tlb_hit(config);
+  const double walk = walk_cycles(config, cost(config, address), load);
+  EXPECT_NEAR(walk, shape.leaf_level() * l2_read(config) + from_dram * missed, (1 + from_dram) * edges(config));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, UnloadedLatency, testing::ValuesIn(kMachines),

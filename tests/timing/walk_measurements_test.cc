@@ -7,28 +7,16 @@
 #include <numeric>
 
 #include "timing/scripted_tenants.h"
+#include "timing/small_gpu.h"
 
 namespace terrace {
 namespace {
 
-constexpr u32 kLink = 2, kL2Tlb = 9, kTransit = 4, kL2Read = 5 + 11 + 5, kLevels = 4;
+constexpr u32 kLink = kSmallGpu.tlb_link, kL2Tlb = kSmallGpu.l2_tlb, kTransit = kSmallGpu.transit;
+constexpr u32 kL2Read = kSmallGpu.l2_read(), kLevels = 4;
 
-GpuConfig walking_gpu(u32 walkers) {
-  GpuConfig config;
-  config.sm.count = 1;
-  config.sm.schedulers = 1;
-  config.l2.slices = 1;
-  config.l2.bytes = 1 << 20;
-  config.l2.hit_cycles = 11;
-  config.noc.latency = 5;
-  config.dram.channels = 1;
-  config.tenancy.launch_gap = 0;
-  config.l1_tlb.entries = 1;
-  config.l2_tlb.entries = 1;
-  config.l2_tlb.ways = 0;
-  config.l2_tlb.hit_cycles = kL2Tlb;
-  config.l2_tlb.link_cycles = kLink;
-  config.mmu.transit_cycles = kTransit;
+GpuConfig gpu_with_walkers(u32 walkers) {
+  GpuConfig config = walking_gpu();
   config.mmu.walkers = walkers;
   return config;
 }
@@ -78,7 +66,7 @@ double per_round(const GpuConfig& config, u64 Walks::* counter) {
 }
 
 TEST(WalkMeasurements, WithTwoWalkersAnInstructionsTwoWalksEndTogether) {
-  const GpuConfig config = walking_gpu(2);
+  const GpuConfig config = gpu_with_walkers(2);
   EXPECT_EQ(per_round(config, &Walks::several), 1);
   EXPECT_EQ(per_round(config, &Walks::interleaved), 0);
   // From the request to the end: to the shared TLB, its look-up, to the MMU, the reads.
@@ -90,7 +78,7 @@ TEST(WalkMeasurements, WithTwoWalkersAnInstructionsTwoWalksEndTogether) {
 }
 
 TEST(WalkMeasurements, WithOneWalkerTheSecondWalkWaitsForTheFirst) {
-  const GpuConfig config = walking_gpu(1);
+  const GpuConfig config = gpu_with_walkers(1);
   const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
   EXPECT_EQ(per_round(config, &Walks::first_latency), alone);
   EXPECT_EQ(per_round(config, &Walks::gap), kLevels * kL2Read);
@@ -99,7 +87,7 @@ TEST(WalkMeasurements, WithOneWalkerTheSecondWalkWaitsForTheFirst) {
 }
 
 TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
-  GpuConfig config = walking_gpu(1);
+  GpuConfig config = gpu_with_walkers(1);
   EXPECT_EQ(after(config, 2, 20).interleaved, 0u) << "one SM asks for an instruction's pages one after the other";
   config.sm.count = 2;
   const Walks two = after(config, 1, 20, 2);
@@ -110,7 +98,7 @@ TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
 TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeAsksForItsPagesOneAfterTheOther) {
   // Two warps of one SM, and places for three pages: admitted page by page, the second instruction begins with the
   // place that is left, and its two pages are asked for a walk apart.
-  GpuConfig config = walking_gpu(1);
+  GpuConfig config = gpu_with_walkers(1);
   config.l1_tlb.miss_entries = 3;
   const Walks page = after(config, 2, 20);
   config.l1_tlb.admit = L1TlbConfig::Admit::kInstruction;
@@ -123,22 +111,22 @@ TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeAsksForItsPagesOneAfte
 }
 
 TEST(WalkMeasurements, AnInstructionWithMorePagesThanPlacesGoesPageByPage) {
-  GpuConfig config = walking_gpu(1);
+  GpuConfig config = gpu_with_walkers(1);
   config.l1_tlb.miss_entries = 1;
   config.l1_tlb.admit = L1TlbConfig::Admit::kInstruction;
   EXPECT_EQ(after(config, 2, 20).several, 40u) << "and does not wait for ever";
 }
 
 TEST(WalkMeasurements, WorkIsCountedInBucketsOfSixteenReads) {
-  const Walks sum = after(walking_gpu(1), 1, 20);
+  const Walks sum = after(gpu_with_walkers(1), 1, 20);
   EXPECT_EQ(sum.work_1_16, 20u) << "two walks of four reads each";
   EXPECT_EQ(sum.reads, 20u * 2 * kLevels);
 }
 
 TEST(WalkMeasurements, DistinctWarpsAreCountedInEpochsOf1024LookUps) {
   // Two pages an instruction: 511 rounds of a warp make 1,022 look-ups, 1,100 rounds 2,200.
-  EXPECT_THAT(after(walking_gpu(1), 1, 511).csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,0,"));
-  const std::string one = after(walking_gpu(1), 1, 1100).csv, two = after(walking_gpu(1), 2, 600).csv;
+  EXPECT_THAT(after(gpu_with_walkers(1), 1, 511).csv, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,0,"));
+  const std::string one = after(gpu_with_walkers(1), 1, 1100).csv, two = after(gpu_with_walkers(1), 2, 600).csv;
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefront_epochs,2,"));
   EXPECT_THAT(one, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},2,")) << "the only warp, in both";
   EXPECT_THAT(two, testing::HasSubstr("gpu.l2_tlb.0.wavefronts{tenant=0},4,")) << "both warps, in both";
@@ -146,7 +134,7 @@ TEST(WalkMeasurements, DistinctWarpsAreCountedInEpochsOf1024LookUps) {
 }
 
 TEST(WalkMeasurements, TenantsThatTakeTurnsOnAnSmHaveWarpsOfTheirOwn) {
-  GpuConfig config = walking_gpu(1);
+  GpuConfig config = gpu_with_walkers(1);
   config.tenancy.sharing = TenancyConfig::Sharing::kTime;
   config.tenancy.quantum = 5000;  // an epoch is longer: it sees both
   config.tenancy.switch_cycles = 10;

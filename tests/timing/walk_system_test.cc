@@ -7,22 +7,16 @@
 
 #include "stats/histogram.h"
 #include "timing/scripted_tenants.h"
+#include "timing/small_gpu.h"
 #include "translation/walk_cache.h"
 
 namespace terrace {
 namespace {
 
-/// One SM for each of two tenants; no TLB holds more than one page, and walks read the L2.
-GpuConfig walking_gpu() {
-  GpuConfig config;
+/// One SM for each of two tenants.
+GpuConfig shared_walkers() {
+  GpuConfig config = walking_gpu();
   config.sm.count = 2;
-  config.sm.schedulers = 1;
-  config.l2.slices = 1;
-  config.l2.bytes = 1 << 20;
-  config.dram.channels = 1;
-  config.tenancy.launch_gap = 0;
-  config.l1_tlb.entries = config.l2_tlb.entries = 1;
-  config.l1_tlb.ways = config.l2_tlb.ways = 0;
   config.mmu.rate = 4;
   return config;
 }
@@ -56,12 +50,12 @@ u32 most_walks_at_once(const GpuConfig& config) {
 
 TEST(WalkSystem, PlacesAtTheDoorGoRound) {
   // Two walkers, two places in their queue, and a lane for each tenant: every place that falls free is fought over.
-  GpuConfig config = walking_gpu();
+  GpuConfig config = shared_walkers();
   config.mmu.walkers = 2;
   config.mmu.queue_entries = 2;
   config.mmu.back_pressure = MmuConfig::Scope::kTenant;
   ScriptedTenants tenants(config, {walks_all_the_time(400), walks_all_the_time(400)});
-  tenants.gpu().run({.cycles = 40'000});
+  tenants.gpu().run({.cycles = 80'000});  // the start, from empty caches, favours one by some ten walks
   const auto walks = [&](u32 tenant) {
     return tenants.gpu().stats().total("gpu.mmu.*.walks_done", TenantId(tenant)).value();
   };
@@ -72,7 +66,7 @@ TEST(WalkSystem, PlacesAtTheDoorGoRound) {
 
 /// Of 160 instructions of eight warps on two SMs, each with 32 pages; an SM may await the pages of two.
 u64 interleaved_instructions(L1TlbConfig::Admit admit, L2TlbConfig::Turn turn) {
-  GpuConfig config = walking_gpu();
+  GpuConfig config = shared_walkers();
   config.mmu.walkers = 1;
   config.l1_tlb.miss_entries = 64;
   config.l1_tlb.admit = admit;
@@ -120,7 +114,7 @@ TEST(WalkSystem, AMachineWithoutAWalkCacheWaitsForNoPort) {
 }
 
 TEST(WalkSystem, TlbsOfTenantsShareOnePoolOfMisses) {
-  GpuConfig config = walking_gpu();
+  GpuConfig config = shared_walkers();
   config.l2_tlb.miss_entries = 6;
   config.mmu.walkers = 64;
   for (const bool per_tenant : {false, true}) {

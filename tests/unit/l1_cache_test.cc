@@ -8,10 +8,11 @@ namespace terrace {
 namespace {
 
 constexpr TenantId kTenant{0};
+constexpr LineKey kLine = LineKey::physical(7);
 
 class L1Writes : public testing::TestWithParam<bool> {
  protected:
-  void write(u64 line) {
+  void write(LineKey line) {
     if (GetParam()) {
       l1.atomic(line, kTenant);
     } else {
@@ -22,24 +23,24 @@ class L1Writes : public testing::TestWithParam<bool> {
 };
 
 TEST_P(L1Writes, ALineThatIsWrittenToWhileItIsFetchedIsNotJoinedAndNotKept) {
-  ASSERT_EQ(l1.look(7), L1Cache::Outcome::kMiss);
-  l1.load(7, L1Cache::Outcome::kMiss, {.record = 1}, kTenant);
-  ASSERT_EQ(l1.look(7), L1Cache::Outcome::kMerged);
-  write(7);
-  write(7);
-  EXPECT_EQ(l1.look(7), L1Cache::Outcome::kRefused);
+  ASSERT_EQ(l1.look(kLine), L1Cache::Outcome::kMiss);
+  l1.load(kLine, L1Cache::Outcome::kMiss, {.record = 1}, kTenant);
+  ASSERT_EQ(l1.look(kLine), L1Cache::Outcome::kMerged);
+  write(kLine);
+  write(kLine);
+  EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kRefused);
   u32 told = 0;
-  l1.fill(7, {}, [&](const L1Cache::Waiter& waiter) { told += waiter.record; });
+  l1.fill(kLine, {}, [&](const L1Cache::Waiter& waiter) { told += waiter.record; });
   EXPECT_EQ(told, 1u) << "who waited from before gets its line";
-  EXPECT_EQ(l1.look(7), L1Cache::Outcome::kMiss);
+  EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kMiss);
 }
 
 TEST_P(L1Writes, AFetchAfterTheWriteIsKept) {
-  write(7);
-  l1.load(7, L1Cache::Outcome::kMiss, {}, kTenant);
-  EXPECT_EQ(l1.look(7), L1Cache::Outcome::kMerged);
-  l1.fill(7, {}, [](const L1Cache::Waiter&) {});
-  EXPECT_EQ(l1.look(7), L1Cache::Outcome::kHit);
+  write(kLine);
+  l1.load(kLine, L1Cache::Outcome::kMiss, {}, kTenant);
+  EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kMerged);
+  l1.fill(kLine, {}, [](const L1Cache::Waiter&) {});
+  EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kHit);
 }
 
 INSTANTIATE_TEST_SUITE_P(StoresAndAtomics, L1Writes, testing::Bool(),

@@ -101,16 +101,16 @@ sms = [[10, 20]]
 }
 
 TEST_F(SweepPlan, AloneNobodySharesInTimeOrWithThosePresent) {
-  const auto alone_sms = [&](const std::string& set) {
+  const auto alone_sms = [&](const std::string& set, const std::string& shown) {
     const Plan all = plan("[[grid]]\ngpu = \"dws_30sm\"\nmix = [[\"gups\", \"mm\"]]\nset.tenancy." + set);
     const Job alone = job_of(all, all.points.front().alone[1]);
     EXPECT_THAT(alone.config, HasSubstr("sharing = \"spatial\""));
-    EXPECT_THAT(alone.config, HasSubstr("share = \"fixed\""));
-    EXPECT_THAT(job_of(all, all.points.front().job).config, HasSubstr(set));
+    EXPECT_THAT(alone.config, HasSubstr("[tenancy.partition]\nuse = \"fixed\""));
+    EXPECT_THAT(job_of(all, all.points.front().job).config, HasSubstr(shown));
     return alone.sms;
   };
-  EXPECT_EQ(alone_sms("share = \"present\"\n"), "15");
-  EXPECT_EQ(alone_sms("sharing = \"time\"\n"), "") << "each has all in its turn";
+  EXPECT_EQ(alone_sms("partition.use = \"present\"\n", "[tenancy.partition]\nuse = \"present\""), "15");
+  EXPECT_EQ(alone_sms("sharing = \"time\"\n", "sharing = \"time\""), "") << "each has all in its turn";
 }
 
 TEST_F(SweepPlan, MoreTenantsThanSmsShareInTimeOnly) {
@@ -319,7 +319,7 @@ TEST_F(SweepPlan, RefusesSharesThatDoNotFit) {
   EXPECT_THAT(refusal(grid + "sms = [[20, 5]]\n"), HasSubstr("sms: 25 is more than the 24 SMs of cd_24sm"));
   EXPECT_THAT(refusal(grid + "sms = \"oracle:best\"\n"), HasSubstr("no [[search]] is called \"best\""));
   EXPECT_THAT(refusal(grid + "sms = \"evn\"\n"), HasSubstr("not \"evn\""));
-  for (const char* set : {"set.tenancy.sharing = \"time\"\n", "set.tenancy.share = \"present\"\n"})
+  for (const char* set : {"set.tenancy.sharing = \"time\"\n", "set.tenancy.partition.use = \"present\"\n"})
     EXPECT_THAT(refusal(grid + "sms = [[4, 20]]\n" + set),
                 HasSubstr("sms: 4,20 has no effect when tenancy.sharing is"));
 }

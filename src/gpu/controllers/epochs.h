@@ -1,0 +1,54 @@
+// Epochs: stretches of run.epoch cycles, counted from the first cycle of the run. At the end of each, what every tenant
+// did in it is published on the board, schedulers of memory that go by epochs hear of it, and, when a timeline is
+// wanted, every statistic is sampled.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/l2_slice.h"
+#include "dram/channel.h"
+#include "engine/scheduler.h"
+#include "gpu/controller.h"
+#include "sm/sm.h"
+#include "stats/epochs.h"
+#include "wire/epoch.h"
+
+namespace terrace {
+
+class Epochs final : public Controller {
+ public:
+  struct Wiring {
+    Cycle length;
+    EpochBoard& board;
+    Scheduler& scheduler;
+    const std::vector<std::unique_ptr<Sm>>& sms;
+    const std::vector<std::unique_ptr<L2Slice>>& slices;
+    const std::vector<std::unique_ptr<Channel>>& channels;
+    const std::vector<UnitId>& channel_units;
+    std::function<void()> settle;  // closes the statistics of all units
+  };
+  explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.board.tenants()) {}
+
+  Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }
+  void act(Cycle now) override;
+
+  /// Samples the statistics whose names begin with one of the prefixes, all when there is none. Before the run.
+  void sample(const StatTree& stats, std::vector<std::string> prefixes) { series_.emplace(stats, std::move(prefixes)); }
+  /// What was sampled, as CSV: a line for each epoch, the one that the end of the run cut short included.
+  std::string timeline(Cycle now);
+
+ private:
+  TenantEpoch total(TenantId tenant) const;
+
+  Wiring wiring_;
+  std::vector<TenantEpoch> before_;  // what each tenant had done when the last epoch ended
+  Cycle ended_ = 0;                  // when that was
+  std::optional<EpochSeries> series_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,33 @@
+// When a run ends: every tenant has completed, or a limit of cycles or instructions is reached.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gpu/controller.h"
+#include "gpu/tenant_table.h"
+
+namespace terrace {
+
+enum class RunEnd : u8 { kCompleted, kCycleLimit, kInstructionLimit };
+
+class RunLimits final : public Controller {
+ public:
+  RunLimits(Cycle cycles, u64 thread_instructions, const TenantTable& tenants)
+      : cycles_(cycles), thread_instructions_(thread_instructions), tenants_(tenants) {}
+
+  Cycle next(Cycle) const override { return cycles_; }
+  void act(Cycle now) override;
+
+  bool reached() const { return reached_; }
+  RunEnd end() const { return end_; }
+
+ private:
+  bool enough_instructions() const;
+
+  const Cycle cycles_;
+  const u64 thread_instructions_;
+  const TenantTable& tenants_;
+  bool reached_ = false;
+  RunEnd end_ = RunEnd::kCompleted;
+};
+
+}  // namespace terrace

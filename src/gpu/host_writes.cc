@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "gpu/host_writes.h"
+
+#include <algorithm>
+
+namespace terrace {
+
+void HostWrites::forget(TenantId tenant, GuestMemory& memory) {
+  std::vector<Bytes> ranges;
+  std::vector<LineRange> lines;
+  const u64 page = u64{1} << spaces_.page_shift();
+  for (const GuestMemory::WrittenRange& range : memory.take_host_writes()) {
+    const u64 end = range.first.raw + range.bytes;
+    lines.push_back(lines_of(tenant, range.first.raw, end));
+    for (u64 at = range.first.raw; at < end;) {
+      const u64 next = std::min(end, (at / page + 1) * page);
+      const PhysAddr first = spaces_.locate(tenant, {at});
+      if (first != AddressSpaces::kUnmapped) ranges.push_back({first.raw, first.raw + (next - at)});
+      at = next;
+    }
+  }
+  if (!ranges.empty()) forget(ranges, std::move(lines));
+}
+
+LineRange HostWrites::lines_of(TenantId tenant, u64 first, u64 end) const {
+  return {LineKey::of_tenant(tenant, first / line_bytes_), LineKey::of_tenant(tenant, (end - 1) / line_bytes_).next()};
+}
+
+void HostWrites::forget(std::span<const Bytes> ranges, std::vector<LineRange> lines) {
+  if (translation_ != TranslateAt::kAfterL2) lines.clear();
+  for (const Bytes& range : ranges) {
+    lines.push_back(
+        {LineKey::physical(range.first / line_bytes_), LineKey::physical((range.end - 1) / line_bytes_).next()});
+    truth_.host_writes(range.first, range.end);
+  }
+  std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  for (const auto& slice : slices_) slice->forget(lines);
+}
+
+}  // namespace terrace

@@ -1,0 +1,68 @@
+// The tenants of a run: what each came with, how far it is, and whether it is there. Controllers share this table.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/inst_stream.h"
+#include "frontend/program.h"
+#include "sm/sm.h"
+
+namespace terrace {
+
+/// A tenant as it comes to the GPU; whoever made the parts keeps them.
+struct TenantSetup {
+  std::string name;
+  Program* program = nullptr;
+  GuestMemory* memory = nullptr;
+  InstStream* stream = nullptr;
+  std::vector<u32> sms;  // its own
+  Cycle arrive = 0, leave = kNever;
+};
+
+/// What a tenant has done so far.
+struct TenantProgress {
+  u64 completed_runs = 0;
+  Cycle last_completion = 0;
+  u64 warp_instructions = 0, thread_instructions = 0;                      // all that issued
+  u64 completed_warp_instructions = 0, completed_thread_instructions = 0;  // those of completed runs
+  std::string fault;                                                       // empty, or what it did; it ended there
+  Cycle arrived = 0;                                                       // or will arrive
+  Cycle left = kNever;                                                     // kNever: it has not left
+};
+
+struct TenantState {
+  TenantProgress done;
+  bool present = false;  // it has arrived, and something of it is still on the GPU
+  bool ended = false;    // faulted or left
+};
+
+class TenantTable {
+ public:
+  /// Refers to both.
+  TenantTable(const std::vector<TenantSetup>& setups, const std::vector<std::unique_ptr<Sm>>& sms)
+      : setups_(setups), sms_(sms), states_(setups.size()) {}
+
+  u32 count() const { return static_cast<u32>(setups_.size()); }
+  const TenantSetup& setup(TenantId tenant) const { return setups_[index(tenant)]; }
+  TenantState& operator[](TenantId tenant) { return states_[index(tenant)]; }
+  const TenantState& operator[](TenantId tenant) const { return states_[index(tenant)]; }
+
+  std::vector<TenantId> present() const;
+  /// Each has completed once, or will never.
+  bool all_completed() const;
+  u64 warp_instructions(TenantId tenant) const { return issued(tenant, &SmStats::warp_instructions); }
+  u64 thread_instructions(TenantId tenant) const { return issued(tenant, &SmStats::thread_instructions); }
+  TenantProgress progress(TenantId tenant) const;
+
+ private:
+  u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;
+
+  const std::vector<TenantSetup>& setups_;
+  const std::vector<std::unique_ptr<Sm>>& sms_;
+  std::vector<TenantState> states_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "gpu/translations.h"
+
+namespace terrace {
+
+void Translations::flush_core(SmId sm, TenantId tenant) {
+  sms_[index(sm)]->load_store().translator().flush_tenant(tenant);
+  flush_shared(tenant);
+}
+
+void Translations::flush_tenant(TenantId tenant) {
+  for (const auto& sm : sms_) sm->load_store().translator().flush_tenant(tenant);
+  flush_shared(tenant);
+}
+
+void Translations::flush_shared(TenantId tenant) {
+  if (tlb_) tlb_->flush_tenant(tenant);
+  for (const auto& mmu : mmus_) mmu->flush_tenant(tenant);
+}
+
+void Translations::flush_page(TenantId tenant, VirtAddr va) {
+  const u64 key = page_key(tenant, spaces_.page_shift(), va.raw >> spaces_.page_shift());
+  for (const auto& sm : sms_) sm->load_store().translator().flush_page(key);
+  if (tlb_) tlb_->flush_page(key);
+  for (const auto& mmu : mmus_) mmu->flush_page(key);
+}
+
+void Translations::flush() {
+  for (const auto& sm : sms_) sm->load_store().translator().flush();
+  if (tlb_) tlb_->flush();
+  for (const auto& mmu : mmus_) mmu->flush();
+}
+
+}  // namespace terrace

@@ -1,0 +1,42 @@
+// Everything that remembers translations (L1 TLBs, shared TLB, walk caches), and how it forgets them. All of it happens
+// between cycles and takes no time: the papers give a flush no cost. Answers that are under way are not called back, so
+// a page moves only while its tenant has nothing in flight.
+//
+// Which flush is needed follows MASK §5.1: a flush names a core and an address space; a changed page-table entry
+// flushes everything.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sm/sm.h"
+#include "translation/address_space.h"
+#include "translation/mmu.h"
+#include "translation/shared_tlb.h"
+
+namespace terrace {
+
+class Translations {
+ public:
+  /// Refers to all of them; there is no shared TLB and no MMU on an ideal machine.
+  Translations(const AddressSpaces& spaces, const std::vector<std::unique_ptr<Sm>>& sms,
+               const std::unique_ptr<SharedTlb>& tlb, const std::vector<std::unique_ptr<Mmu>>& mmus)
+      : spaces_(spaces), sms_(sms), tlb_(tlb), mmus_(mmus) {}
+
+  /// A tenant's of one core: its own TLB, and the tenant's in all that cores share.
+  void flush_core(SmId sm, TenantId tenant);
+  void flush_tenant(TenantId tenant);
+  void flush_page(TenantId tenant, VirtAddr va);
+  void flush();
+
+ private:
+  void flush_shared(TenantId tenant);
+
+  const AddressSpaces& spaces_;
+  const std::vector<std::unique_ptr<Sm>>& sms_;
+  const std::unique_ptr<SharedTlb>& tlb_;
+  const std::vector<std::unique_ptr<Mmu>>& mmus_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,40 @@
+// The slot `mmu.walk_path`: does a walk's read of a page-table entry go through the L2, like a load, or straight to
+// memory, as an IOMMU's does?
+//
+//   uses     once, when the machine is wired: whether the policy ever chooses that way.
+//   choose   once for each read, when it is known. It must be a way that the policy uses.
+//   epoch    between cycles, when an epoch ends (tenancy.epoch_cycles).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "config/registry.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+/// One read of a page-table entry.
+struct WalkRead {
+  PhysAddr line;
+  u32 walker = 0;
+  TenantId tenant{};
+  u8 level = 0;  // 1 root .. 4 leaf
+};
+
+class WalkPath {
+ public:
+  struct Context {
+    u32 tenants = 1;
+    u64 seed = 1;
+  };
+  enum class Way : u8 { kL2, kMemory };
+  static constexpr u32 kWays = 2;
+  static constexpr SlotInfo kSlot{"mmu.walk_path", "walk path",
+                                  "whether a walk's read goes through the L2 or directly to memory"};
+
+  virtual ~WalkPath() = default;
+  virtual bool uses(Way way) const = 0;
+  virtual Way choose(const WalkRead& read) = 0;
+  virtual void epoch(Cycle /*now*/) {}
+};
+
+}  // namespace terrace

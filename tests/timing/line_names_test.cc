@@ -1,0 +1,106 @@
+// What caches call their lines: with physical names translation stands before the L1, with virtual names in the L1 behind
+// it, with virtual names in the L2 behind that. Programs compute the same, and only what leaves the caches is translated.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "timing/crowd.h"
+#include "timing/tenant_runs.h"
+
+namespace terrace {
+namespace {
+
+struct Place {
+  const char* name;
+  TranslateAt at;
+  L2Config::SliceBy slice_by;
+  friend void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
+};
+constexpr Place kPlaces[] = {
+    {"before_l1", TranslateAt::kBeforeL1, L2Config::SliceBy::kChannel},
+    {"before_l1_slices_by_line", TranslateAt::kBeforeL1, L2Config::SliceBy::kLine},
+    {"after_l1", TranslateAt::kAfterL1, L2Config::SliceBy::kChannel},
+    {"after_l1_slices_by_line", TranslateAt::kAfterL1, L2Config::SliceBy::kLine},
+    {"after_l2", TranslateAt::kAfterL2, L2Config::SliceBy::kLine},
+};
+
+class LineNames : public testing::TestWithParam<Place> {
+ protected:
+  static GpuConfig placed(GpuConfig config) {
+    config.translation = GetParam().at;
+    config.l2.slice_by = GetParam().slice_by;
+    if (config.translation == TranslateAt::kAfterL2) config.mmu.walk_path.use = "memory";
+    return config;
+  }
+};
+
+/// Dev builds check every answer (wire/line_truth.h), all builds the identities.
+TEST_P(LineNames, LinesUnderPressureHoldWhatTheyShould) {
+  for (u64 seed = 0; seed < 4; ++seed) {
+    GpuConfig config = crowded_gpu();
+    if (seed % 2 == 1) config.mmu.walk_path.use = "memory";
+    ScriptedTenants run(placed(config), {crowd(seed, 2), crowd(seed + 100, 2)});
+    ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
+    run.gpu().stats().check_identities();
+  }
+}
+
+TEST_P(LineNames, PagesMayMoveBetweenLaunches) {
+  ScriptedTenants run(placed(crowded_gpu()), {crowd(1, 3)});
+  run.program(0).between_launches = [&] {
+    for (u32 page = 0; page < 12; ++page) run.gpu().remap(TenantId(0), {GuestMemory::kBase + page * 4096});
+  };
+  EXPECT_NO_THROW(run.gpu().run({}));
+}
+
+TEST_P(LineNames, ProgramsPassTheirOwnChecks) {
+  for (const char* gpu : {"dws_30sm", "vc_16cu"}) {
+    RunRequest request = tenant_run("bfs mm fft", {}, {}, gpu);
+    request.config = placed(request.config);
+    request.check = true;
+    EXPECT_TRUE(expect_laws(request, 1).checks_passed) << gpu;
+  }
+}
+
+TEST_P(LineNames, TheSmallestQueuesDoNotLock) {
+  RunRequest request = tenant_run("bfs gups", tiny_queues());
+  request.config = placed(request.config);
+  request.check = true;
+  EXPECT_TRUE(expect_laws(request, 3).checks_passed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, LineNames, testing::ValuesIn(kPlaces),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+/// One warp loads `lines` lines of as many pages, `rounds` times.
+struct Sums {
+  u64 l1_tlb_lookups, l2_tlb_lookups;
+};
+Sums look_ups(TranslateAt at, u32 lines, u32 rounds) {
+  GpuConfig config;
+  config.sm.count = 1;
+  config.translation = at;
+  config.l2.slice_by = L2Config::SliceBy::kLine;
+  config.mmu.walk_path.use = "memory";
+  ScriptedTenants run(config, {{.script = {{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {2}, {2}),
+                                            [=](const ScriptPlace& place, u32) {
+                                              return GuestMemory::kBase + place.round % lines * u64{4096 + 128};
+                                            }}},
+                                .rounds = rounds,
+                                .threads = 32}});
+  run.gpu().run({});
+  const auto sum = [&](const char* name) { return run.gpu().stats().total_of(name); };
+  return {at == TranslateAt::kAfterL2 ? 0 : sum("gpu.sm.0.l1_tlb.lookups"), sum("gpu.l2_tlb.0.lookups")};
+}
+
+TEST(LineNames, OnlyWhatLeavesAVirtualCacheIsTranslated) {
+  const Sums before = look_ups(TranslateAt::kBeforeL1, 8, 80), after_l1 = look_ups(TranslateAt::kAfterL1, 8, 80),
+             after_l2 = look_ups(TranslateAt::kAfterL2, 8, 80);
+  EXPECT_EQ(before.l1_tlb_lookups, 80u) << "one for each instruction";
+  EXPECT_EQ(after_l1.l1_tlb_lookups, 8u) << "one for each line that the L1 missed";
+  EXPECT_EQ(before.l2_tlb_lookups, 8u);
+  EXPECT_EQ(after_l1.l2_tlb_lookups, 8u);
+  EXPECT_EQ(after_l2.l2_tlb_lookups, 8u) << "one for each line that the L2 missed";
+}
+
+}  // namespace
+}  // namespace terrace
