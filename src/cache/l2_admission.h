@@ -9,7 +9,7 @@
 //     kBypass    neither look up nor keep: the read goes to memory, and takes neither a miss entry nor a reply entry on the
 //                way. Only for reads of page tables: a line of data may be dirty here.
 //   looked_up  once for each request that was looked up: whether it found its line.
-//   epoch      between cycles, when an epoch ends (tenancy.epoch_cycles).
+//   epoch      between cycles, when an epoch ends (run.epoch).
 // SPDX-License-Identifier: MIT
 #pragma once
 

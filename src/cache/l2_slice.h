@@ -97,6 +97,11 @@ class L2Slice final : public Unit {
   /// only.
   void forget(std::span<const LineRange> ranges);
 
+  /// An epoch has ended: its policies may decide anew. Between cycles only.
+  void epoch(Cycle now) {
+    if (admission_) admission_->epoch(now);
+  }
+
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.

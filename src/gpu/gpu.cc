@@ -39,8 +39,8 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
-      host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
       board_(static_cast<u32>(tenants_.size())),
+      host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
       translations_(spaces_, sms_, tlb_, mmus_) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
@@ -54,6 +54,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
   build_controllers(std::move(partitioner));
   describe_stats();
+  declare_identities();
 }
 
 /// In the order in which they act: epochs first, for others go by them; who faulted or leaves is gone before what it
@@ -72,8 +73,11 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
-    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{config_.run.epoch, board_, scheduler_, sms_, slices_,
-                                                          channels_, channel_units_, [this] { settle(); }});
+    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{
+        config_.run.epoch, board_, scheduler_, sms_, slices_, channels_, channel_units_, [this] { settle(); }, {}});
+    for (const auto& slice : slices_) epochs->listen([at = slice.get()](Cycle now) { at->epoch(now); });
+    if (tlb_) epochs->listen([this](Cycle now) { tlb_->epoch(now); });
+    for (const auto& mmu : mmus_) epochs->listen([at = mmu.get()](Cycle now) { at->epoch(now); });
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
   }
@@ -138,7 +142,7 @@ void Gpu::describe_stats() {
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
-    stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler_stats());
+    stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
     if (mmu_uses(WalkPath::Way::kL2))
       add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
@@ -210,7 +214,12 @@ void Gpu::settle() {
 bool Gpu::quiet() const {
   const auto idle = [](const auto& unit) { return unit->idle(); };
   const auto empty = [](const auto& link) { return link->empty(); };
-  return accesses_.live() == 0 && std::all_of(sms_.begin(), sms_.end(), idle) &&
+  const bool nothing_on_the_way =
+      std::all_of(ways_to_memory_.begin(), ways_to_memory_.end(), [](const WayToMemory& way) {
+        return (!way.to_translator || way.to_translator->empty()) &&
+               std::all_of(way.requests.begin(), way.requests.end(), [](const auto& link) { return link->empty(); });
+      });
+  return accesses_.live() == 0 && nothing_on_the_way && std::all_of(sms_.begin(), sms_.end(), idle) &&
          std::all_of(starts_.begin(), starts_.end(), empty) && std::all_of(done_.begin(), done_.end(), empty) &&
          std::all_of(channels_.begin(), channels_.end(), idle);
 }

@@ -120,6 +120,7 @@ class Gpu {
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu, WalkPath::Way way);
   Sm::Wiring sm_wiring(u32 sm);
   void describe_stats();
+  void declare_identities();  // identities.cc
   void enable_blame();
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
@@ -167,8 +168,8 @@ class Gpu {
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   TenantTable table_;
-  EpochBoard board_;
   HostWrites host_writes_;
+  EpochBoard board_;
   Translations translations_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
   Launches* launches_ = nullptr;                          // one of them,

@@ -206,8 +206,10 @@ std::string StatTree::csv() const {
 
 std::string StatTree::digest() const {
   std::string text;
-  for (const StatCell& cell : flat_cells(*this, values()))
+  for (const StatCell& cell : flat_cells(*this, values())) {
+    if (cell.value == 0) continue;
     fmt::format_to(std::back_inserter(text), "{}={}\n", cell.name, cell.value);
+  }
   return hash_text(hash64(text));
 }
 
@@ -245,9 +247,7 @@ void StatTree::check_identities(bool in_flight) const {
   }
   if (in_flight) return;
   for (const CrossIdentity& identity : identities_) {
-    u64 left = 0, right = 0;
-    for (const std::string& pattern : identity.left) left += total_of(pattern);
-    for (const std::string& pattern : identity.right) right += total_of(pattern);
+    const u64 left = total_of(identity.left), right = total_of(identity.right);
     SIM_CHECK(left == right, "\"{}\" does not hold: {} ({}) is not {} ({})", identity.sentence, left,
               fmt::join(identity.left, " + "), right, fmt::join(identity.right, " + "));
   }

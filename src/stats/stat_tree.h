@@ -83,6 +83,7 @@ class StatTree {
     std::string sentence;
     std::vector<std::string> left, right;
   };
+  u64 total_of(const std::vector<std::string>& patterns) const;
 
   u32 tenants_;
   std::vector<Unit> units_;

@@ -77,6 +77,9 @@ class Mmu final : public Unit {
   /// Who shares the walkers from now on; wake the unit for `now`. Between cycles only.
   void divide_among(const std::vector<TenantId>& tenants, Cycle now);
 
+  /// An epoch has ended: the walk path may be chosen anew. Between cycles only.
+  void epoch(Cycle now) { path_->epoch(now); }
+
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
@@ -84,7 +87,7 @@ class Mmu final : public Unit {
 
   MmuStats stats;
   WalkBlame blame;
-  WalkSchedulerStats& scheduler_stats() const { return scheduler_->stats; }
+  WalkScheduler& scheduler() const { return *scheduler_; }
 
  private:
   struct Arrival {

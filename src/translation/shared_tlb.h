@@ -78,6 +78,9 @@ class SharedTlb final : public Unit {
   void flush_page(u64 key);
   void flush_tenant(TenantId tenant);
 
+  /// An epoch has ended: the fill policy may decide anew. Between cycles only.
+  void epoch(Cycle now) { fill_policy_->epoch(now); }
+
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.

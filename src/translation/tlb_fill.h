@@ -8,7 +8,7 @@
 //     kBypass    the bypass cache beside it, which every look-up also searches; the policy says how large it is.
 //     kNowhere   none.
 //   looked_up  once for each look-up: whether the page was there, in either structure.
-//   epoch      between cycles, when an epoch ends (tenancy.epoch_cycles).
+//   epoch      between cycles, when an epoch ends (run.epoch).
 //
 // Contract: a translation goes into one structure at most.
 // SPDX-License-Identifier: MIT

@@ -3,7 +3,7 @@
 //
 //   uses     once, when the machine is wired: whether the policy ever chooses that way.
 //   choose   once for each read, when it is known. It must be a way that the policy uses.
-//   epoch    between cycles, when an epoch ends (tenancy.epoch_cycles).
+//   epoch    between cycles, when an epoch ends (run.epoch).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -44,9 +44,9 @@ class WalkerSet {
   std::vector<u64> words_;
 };
 
-/// What schedulers count, whichever they are.
+/// What every scheduler counts.
 struct WalkSchedulerStats {
-  PerTenant<Counter> placed, interleaving, stolen, stolen_on_arrival, stolen_extra;
+  PerTenant<Counter> placed, interleaving;
   void describe(StatFields& v) {
     v("placed", placed, "walks", "walks accepted by the scheduler");
     v("interleaving", interleaving, "walks", "walks of other tenants that each walk had to wait for, summed (DWS-A11)");
@@ -55,7 +55,6 @@ struct WalkSchedulerStats {
     v("stolen_on_arrival", stolen_on_arrival, "walks",
       "walks that started on arrival, on an idle walker of another tenant");
     v.ratio("mean_interleaving", sum(interleaving), sum(placed), "walks of others per walk");
-    v.ratio("stolen_share", sum(stolen, stolen_extra), sum(placed), "of walks");
   }
 };
 
@@ -83,6 +82,9 @@ class WalkScheduler {
   virtual std::optional<TenantId> owner(u32 /*walker*/) const { return std::nullopt; }
   /// Who shares the walkers from now on. Between cycles only; what waits stays where it is.
   virtual void divide_among(const std::vector<TenantId>& /*tenants*/) {}
+
+  /// A scheduler that counts more adds it.
+  virtual void describe(StatFields& v) { stats.describe(v); }
 
   WalkSchedulerStats stats;
 };

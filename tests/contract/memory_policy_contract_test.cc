@@ -118,7 +118,7 @@ TEST_P(MemoryPolicies, LinesUnderPressureHoldWhatTheyShould) {
     assign(config, split_assignment(choice(), "test"));
     ScriptedTenants run(config, {crowd(seed, 2), crowd(seed + 100, 2)});
     ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
-    run.gpu().stats().check_identities();
+    run.gpu().stats().check_identities(!run.gpu().quiet());
   }
 }
 
@@ -135,7 +135,7 @@ u64 total_under(const char* choice, const char* statistic) {
   assign(config, split_assignment(choice, "test"));
   ScriptedTenants run(config, {crowd(1), crowd(2)});
   run.gpu().run({.relaunch = false});
-  return run.gpu().stats().total_of(statistic);
+  return run.gpu().stats().total(statistic).value();
 }
 
 TEST(L2Admission, AReadThatBypassesIsNeitherLookedUpNorKept) {

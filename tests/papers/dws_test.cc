@@ -1,6 +1,8 @@
 // Page walk stealing (HPCA'21): every rule of DWS and DWS++, and every claim of the catalogue that the mechanism or the
 // configuration alone can show. A test of a claim carries its name.
 // SPDX-License-Identifier: MIT
+#include "translation/walk_schedulers/dws.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -66,6 +68,8 @@ class Bench {
  public:
   WalkerSet idle;
   std::vector<Walk> serving;
+  const WalkStealStats& steals() const { return dynamic_cast<const StealingWalkScheduler&>(*scheduler).steals; }
+
   std::unique_ptr<WalkScheduler> scheduler;
 };
 
@@ -74,7 +78,7 @@ TEST(Dws, AnArrivingWalkTakesItsOwnIdleWalkerBeforeAForeignOne) {
   EXPECT_EQ(bench.arrive(kB), 1);  // walkers 1 and 3 are B's
   EXPECT_EQ(bench.arrive(kB), 3);
   EXPECT_EQ(bench.arrive(kB), 2) << "any idle walker (DWS-A3): the next after its own first one";
-  EXPECT_EQ(bench.scheduler->stats.stolen_on_arrival[kB].value, 1u);
+  EXPECT_EQ(bench.steals().stolen_on_arrival[kB].value, 1u);
 }
 
 TEST(Dws, NobodysWalkersAreAlwaysTheFirstToBeBorrowed) {
@@ -124,7 +128,7 @@ TEST(Dws, AStolenWalkIsTheHeadOfTheLongestQueueOfTheBusiestTenant) {
   bench.arrive(kB);                              // 4
   for (u32 i = 0; i < 3; ++i) bench.arrive(kC);  // 5, 6, 7
   EXPECT_EQ(bench.finish(0), 5u);
-  EXPECT_EQ(bench.scheduler->stats.stolen[kC].value, 1u);
+  EXPECT_EQ(bench.steals().stolen[kC].value, 1u);
   EXPECT_EQ(bench.serving[0].selection_cycles, 2u) << "a steal costs two cycles (DWS-A14)";
 }
 

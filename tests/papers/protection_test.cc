@@ -116,7 +116,7 @@ Outcome fight(const GpuConfig& config, Rng& rng, Mistake mistake = Mistake::kNon
                     turns ? 0 : kBehind}});
   gpu.plant(mistake, spared);
   gpu.run({.relaunch = false});
-  if (gpu.quiet()) gpu.stats().check_identities();  // the fault may be what ended the run
+  if (gpu.quiet()) gpu.stats().check_identities(!gpu.quiet());  // the fault may be what ended the run
   return {gpu.progress(TenantId(0)).completed_runs == 1, gpu.progress(TenantId(1)).fault, last};
 }
 

@@ -113,7 +113,7 @@ Outcome run(const std::string& last, u64 bad, Cycle ends_at = kNever) {
   Gpu gpu(config, {{"victim", &victim.program, &victim.memory, &victim.machine, {0, 1}},
                    {"culprit", &culprit.program, &culprit.memory, &watched, {2, 3}}});
   gpu.run({.relaunch = false});
-  gpu.stats().check_identities();
+  gpu.stats().check_identities(!gpu.quiet());
   Outcome outcome{gpu.progress(TenantId(1)).fault,
                   watched.faulted_at,
                   {},

@@ -51,7 +51,7 @@ Measured measure(const GpuConfig& config, const Work& work, u32 rounds) {
   for (u32 i = 0; i < config.sm.count; ++i) tenant.sms.push_back(i);
   Gpu gpu(config, {tenant});
   gpu.run({});
-  gpu.stats().check_identities();
+  gpu.stats().check_identities(!gpu.quiet());
   return {gpu.kernels().at(0).ended - gpu.kernels().at(0).began, gpu.kernels().at(0).warp_instructions};
 }
 

@@ -40,7 +40,7 @@ TEST_P(LineNames, LinesUnderPressureHoldWhatTheyShould) {
     if (seed % 2 == 1) config.mmu.walk_path.use = "memory";
     ScriptedTenants run(placed(config), {crowd(seed, 2), crowd(seed + 100, 2)});
     ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
-    run.gpu().stats().check_identities();
+    run.gpu().stats().check_identities(!run.gpu().quiet());
   }
 }
 
@@ -88,7 +88,7 @@ Sums look_ups(TranslateAt at, u32 lines, u32 rounds) {
                                 .rounds = rounds,
                                 .threads = 32}});
   run.gpu().run({});
-  const auto sum = [&](const char* name) { return run.gpu().stats().total_of(name); };
+  const auto sum = [&](const char* name) { return run.gpu().stats().total(name).value(); };
   return {at == TranslateAt::kAfterL2 ? 0 : sum("gpu.sm.0.l1_tlb.lookups"), sum("gpu.l2_tlb.0.lookups")};
 }
 

@@ -37,7 +37,7 @@ ScriptedTenant walks_all_the_time(u32 rounds) {
 u32 most_walks_at_once(const GpuConfig& config) {
   ScriptedTenants tenants(config, {walks_all_the_time(50), walks_all_the_time(50)});
   tenants.gpu().run({.relaunch = false});
-  tenants.gpu().stats().check_identities();
+  tenants.gpu().stats().check_identities(!tenants.gpu().quiet());
   const auto& stats = tenants.gpu().stats().stats();
   const auto stat =
       std::find_if(stats.begin(), stats.end(), [](const Stat& s) { return s.name == "gpu.mmu.0.concurrent"; });

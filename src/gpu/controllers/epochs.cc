@@ -25,6 +25,7 @@ void Epochs::act(Cycle now) {
     wiring_.channels[i]->on_epoch(now);
     wiring_.scheduler.wake(wiring_.channel_units[i], now);
   }
+  for (const auto& listener : wiring_.listeners) listener(now);
   if (series_) {
     wiring_.settle();
     series_->sample(now);

@@ -1,6 +1,6 @@
 // Epochs: stretches of run.epoch cycles, counted from the first cycle of the run. At the end of each, what every tenant
-// did in it is published on the board, schedulers of memory that go by epochs hear of it, and, when a timeline is
-// wanted, every statistic is sampled.
+// did in it is published on the board, policies that go by epochs hear of it, and, when a timeline is wanted, every
+// statistic is sampled.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,9 +30,12 @@ class Epochs final : public Controller {
     const std::vector<std::unique_ptr<L2Slice>>& slices;
     const std::vector<std::unique_ptr<Channel>>& channels;
     const std::vector<UnitId>& channel_units;
-    std::function<void()> settle;  // closes the statistics of all units
+    std::function<void()> settle;                           // closes the statistics of all units
+    std::vector<std::function<void(Cycle now)>> listeners;  // units whose policies hear of it
   };
   explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.board.tenants()) {}
+
+  void listen(std::function<void(Cycle now)> listener) { wiring_.listeners.push_back(std::move(listener)); }
 
   Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }
   void act(Cycle now) override;

@@ -19,6 +19,10 @@ struct DwsParams {
   }
 };
 
+struct WalkStealStats {
+  PerTenant<Counter> stolen, stolen_extra, stolen_on_arrival;
+};
+
 class StealingWalkScheduler : public WalkScheduler {
  public:
   StealingWalkScheduler(const Context& context, DwsParams params)
@@ -31,7 +35,7 @@ class StealingWalkScheduler : public WalkScheduler {
     if (into != OwnedQueues::kNone) {
       const bool foreign = serve(into, walk, true);
       queues_.started(into, walk);
-      stats.stolen_on_arrival[walk.tenant] += foreign;
+      steals.stolen_on_arrival[walk.tenant] += foreign;
     } else {
       if (!queues_.push(walk, now, into)) return kRefused;
       latest_order_ = walk.order;
@@ -58,9 +62,9 @@ class StealingWalkScheduler : public WalkScheduler {
     if (!rival) return std::nullopt;
     Walk walk = queues_.pop(queues_.longest_of(*rival), now);
     if (own == OwnedQueues::kNone) {
-      ++stats.stolen[walk.tenant];
+      ++steals.stolen[walk.tenant];
     } else {
-      ++stats.stolen_extra[walk.tenant];
+      ++steals.stolen_extra[walk.tenant];
       stats.interleaving[owner] += queues_.size(walker);  // every walk that waits here is overtaken (DWS-A11)
     }
     serve(walker, walk, true);
@@ -68,11 +72,23 @@ class StealingWalkScheduler : public WalkScheduler {
     return walk;
   }
   u32 waiting() const final { return queues_.waiting(); }
+  void describe(StatFields& v) final {
+    WalkScheduler::describe(v);
+    v("stolen", steals.stolen, "walks",
+      "waiting walks that a walker of another tenant took because its owner had none");
+    v("stolen_extra", steals.stolen_extra, "walks",
+      "waiting walks that a walker of another tenant took although its owner had some");
+    v("stolen_on_arrival", steals.stolen_on_arrival, "walks",
+      "walks that began at once on an idle walker of another tenant");
+    v.ratio("stolen_share", sum(steals.stolen, steals.stolen_extra), sum(stats.placed), "of walks");
+  }
   std::optional<TenantId> owner(u32 walker) const final { return queues_.owner(walker); }
   void divide_among(const std::vector<TenantId>& tenants) override {
     queues_.divide_among(tenants);
     for (Walker& walker : walkers_) walker.stole_at = 0;
   }
+
+  WalkStealStats steals;
 
  protected:
   /// A walk asks for a place, whether or not it finds one.

@@ -1,0 +1,58 @@
+// What must agree between units when nothing is in flight: whatever one of them says it sent, another one got. A run
+// whose books differ ends with an error (stats/stat_tree.h).
+// SPDX-License-Identifier: MIT
+#include "gpu/gpu.h"
+
+namespace terrace {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names operator+(Names left, const Names& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+}  // namespace
+
+void Gpu::declare_identities() {
+  const auto when = [](bool there, Names names) { return there ? names : Names{}; };
+  const Names bypasses = when(!slices_[0]->admits_all(), {"gpu.l2.*.admission.bypasses"});
+  const Names bypass_replies = when(!slices_[0]->admits_all(), {"gpu.l2.*.admission.bypass_replies"});
+  Names walk_look_ups;
+  for (u32 level = 1; level <= L2Stats::kWalkLevels; ++level)
+    walk_look_ups.push_back(fmt::format("gpu.l2.*.walk_lookups_level_{}", level));
+
+  stats_.identity("every packet to the L2 is a request", {"gpu.noc.to_l2.*.packets"},
+                  Names{"gpu.l2.*.lookups"} + bypasses);
+  stats_.identity("every line that an L1 does not answer, and every read of a walk, is a packet to the L2",
+                  Names{"gpu.sm.*.load_store.lines"} + walk_look_ups + bypasses,
+                  {"gpu.sm.*.l1.hits", "gpu.sm.*.l1.merges", "gpu.noc.to_l2.*.packets"});
+  stats_.identity("every reply of the L2 reaches an SM or a walker", Names{"gpu.l2.*.replies"} + bypass_replies,
+                  Names{"gpu.noc.to_sm.*.packets"} + walk_look_ups + bypass_replies);
+  // Reads of walks that go straight to memory are those of memory that no slice asked for.
+  const bool past_l2 = translates() && mmu_uses(WalkPath::Way::kMemory), through_l2 = mmu_uses(WalkPath::Way::kL2);
+  if (!past_l2 || !through_l2) {
+    const Names direct = when(past_l2, {"gpu.mmu.*.reads"});
+    stats_.identity("every line that is asked for is read from memory", Names{"gpu.l2.*.fetches"} + bypasses + direct,
+                    {"gpu.dram.*.data.reads", "gpu.dram.*.walk.reads"});
+    stats_.identity("every line that memory gives arrives", {"gpu.dram.*.data.replies", "gpu.dram.*.walk.replies"},
+                    Names{"gpu.l2.*.fills"} + bypass_replies + direct);
+  }
+  stats_.identity("every line that is written back is written to memory", {"gpu.l2.*.write_backs"},
+                  {"gpu.dram.*.data.writes"});
+  if (!translates()) return;
+  const Names asked = translates_in_sm() ? Names{"gpu.sm.*.l1_tlb.misses"} : Names{"gpu.l2.*.translator.requests"};
+  const Names told = translates_in_sm() ? Names{"gpu.sm.*.l1_tlb.answers"} : Names{"gpu.l2.*.translator.answers"};
+  stats_.identity("every page asked for is looked up in the shared TLB", asked, {"gpu.l2_tlb.0.lookups"});
+  stats_.identity("every answer of the shared TLB arrives", {"gpu.l2_tlb.0.replies"}, told);
+  stats_.identity("every miss of the shared TLB is a request to an MMU", {"gpu.l2_tlb.0.misses"},
+                  {"gpu.mmu.*.requests"});
+  stats_.identity("every walk that ends, and every hit of an MMU's own TLBs, is an answer",
+                  {"gpu.mmu.*.walks_done", "gpu.mmu.*.tlb1_hits", "gpu.mmu.*.tlb2_hits"}, {"gpu.l2_tlb.0.fills"});
+  if (!past_l2)
+    stats_.identity("every read of a page-table entry reaches the L2", {"gpu.mmu.*.reads"}, walk_look_ups + bypasses);
+}
+
+}  // namespace terrace
