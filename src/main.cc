@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   terrace::catch_interrupts();
-  signal(SIGPIPE, SIG_IGN);  // a closed pipe is told in a sentence, by whoever writes to it
-  signal(SIGXFSZ, SIG_IGN);  // likewise a file that may not grow any more
+  signal(SIGPIPE, SIG_IGN);  // the write fails instead, and is reported in a sentence
+  signal(SIGXFSZ, SIG_IGN);  // the same for a file that reaches its size limit
   return terrace::exit_code_of([&] { return terrace::run_command_line(argc, argv); });
 }

@@ -20,15 +20,15 @@ struct L1Stats {
   PerTenant<Counter> loads, hits, misses, merges, stores, atomics;
   Counter fills, evictions, invalidations;
   void describe(StatFields& v) {
-    v("loads", loads, "lines", "line loads that were accepted");
-    v("hits", hits, "lines", "loads that found their line");
-    v("misses", misses, "lines", "loads that had to fetch their line");
-    v("merges", merges, "lines", "loads that joined a fetch under way");
-    v("stores", stores, "lines", "line stores, written through");
-    v("atomics", atomics, "lines", "line atomics, sent to the L2");
-    v("fills", fills, "lines", "lines that arrived");
-    v("evictions", evictions, "lines", "lines that made room for another");
-    v("invalidations", invalidations, "times", "times the whole cache was emptied");
+    v("loads", loads, "lines", "line loads accepted");
+    v("hits", hits, "lines", "loads that hit");
+    v("misses", misses, "lines", "loads that missed and fetched the line");
+    v("merges", merges, "lines", "loads that missed and joined a pending fetch");
+    v("stores", stores, "lines", "line stores (write-through)");
+    v("atomics", atomics, "lines", "line atomics, performed at the L2");
+    v("fills", fills, "lines", "lines filled");
+    v("evictions", evictions, "lines", "lines evicted");
+    v("invalidations", invalidations, "times", "invalidations of the whole cache");
     v.ratio("hit_rate", sum(hits), sum(loads), "hits per load");
     v.identity("a load hits, misses or merges", sum(loads), sum(hits, misses, merges));
   }

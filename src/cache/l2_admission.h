@@ -27,7 +27,7 @@ class L2Admission {
   };
   enum class Choice : u8 { kCache, kNoFill, kBypass };
   static constexpr SlotInfo kSlot{"l2.admission", "L2 admission",
-                                  "is a request looked up in the L2, and is the line it fetches kept?"};
+                                  "whether a request is looked up in the L2, and whether its line is kept"};
 
   virtual ~L2Admission() = default;
   virtual Choice admit(const L2Request& request) const = 0;

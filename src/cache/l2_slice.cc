@@ -36,16 +36,17 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
 }
 
 void L2Slice::enable_blame(u32 tenants) {
-  blame.enable(tenants,
-               {{"replies", "replies wait to be sent, whoever's left last holds the port"},
-                {"fills", "lines from memory wait to be taken, replies that the last one released hold the slice"}},
-               2);
+  blame.enable(
+      tenants,
+      {{"replies", "replies wait for the port into the crossbar; holder: the reply that left last"},
+       {"fills", "lines from memory wait to be accepted; holder: the line accepted last, until its replies are sent"}},
+      2);
   wiring_.requests.enable_blame(
       wiring_.port, tenants,
-      {{"miss_entries", "requests wait for an entry of the miss table, lines on their way from memory hold them"},
-       {"reply_entries", "requests wait for a place for their reply, replies not yet sent hold them"},
-       {"write_backs", "requests wait for a place for a dirty line, dirty lines not yet sent hold them"},
-       {"memory_link", "requests wait for the link to memory, requests on it hold it"}});
+      {{"miss_entries", "requests wait for a miss entry (MSHR); holders: lines being fetched"},
+       {"reply_entries", "requests wait for an entry of the reply queue; holders: queued replies"},
+       {"write_backs", "requests wait for an entry of the write-back queue; holders: queued dirty lines"},
+       {"memory_link", "requests wait for the link to memory; holders: requests on it"}});
   for (Holders& each : held_) each = blame.holders();
   memory_.enable_blame(blame);
   merging_ = last_reply_ = last_fill_ = blame.holders(1);

@@ -34,19 +34,21 @@ struct L2Stats {
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
   Counter fills, write_backs, fetches;
   void describe(StatFields& v) {
-    v("lookups", lookups, "lines", "requests that were looked up");
-    v("hits", hits, "lines", "requests that found their line");
-    v("misses", misses, "lines", "requests that fetched their line from memory");
-    v("merges", merges, "lines", "requests that joined a fetch under way");
-    v("write_allocations", write_allocations, "lines", "whole-line stores that took a line without a fetch");
+    v("lookups", lookups, "lines", "look-ups");
+    v("hits", hits, "lines", "look-ups that hit");
+    v("misses", misses, "lines", "look-ups that missed and fetched the line from memory");
+    v("merges", merges, "lines", "look-ups that missed and joined a pending fetch");
+    v("write_allocations", write_allocations, "lines", "whole-line stores that allocated a line without a fetch");
     v("atomics", atomics, "lines", "line atomics performed");
     v("replies", replies, "packets", "replies sent");
-    v("fetches", fetches, "lines", "lines asked for from memory");
-    v("fills", fills, "lines", "lines that arrived from memory");
-    v("write_backs", write_backs, "lines", "dirty lines written to memory");
+    v("fetches", fetches, "lines", "fetches sent to memory");
+    v("fills", fills, "lines", "lines filled from memory");
+    v("write_backs", write_backs, "lines", "dirty lines written back to memory");
     for (u32 i = 0; i < kWalkLevels; ++i) {
-      v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines", "of those: reads of page tables");
-      v(fmt::format("walk_hits_level_{}", i + 1), walk_hits[i], "lines", "of those: that found their line");
+      v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines",
+        "look-ups by page walks at this page-table level");
+      v(fmt::format("walk_hits_level_{}", i + 1), walk_hits[i], "lines",
+        "look-ups by page walks at this page-table level that hit");
     }
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),

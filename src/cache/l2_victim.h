@@ -36,7 +36,7 @@ class L2Victim {
     u32 slice = 0;
     u64 seed = 1;
   };
-  static constexpr SlotInfo kSlot{"l2.victim", "L2 victim policy", "which line makes room for one that arrives?"};
+  static constexpr SlotInfo kSlot{"l2.victim", "L2 victim policy", "which line a fill replaces"};
 
   virtual ~L2Victim() = default;
   virtual u32 victim(const L2Set& set, const L2Line& arriving) = 0;

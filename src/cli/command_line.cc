@@ -21,13 +21,15 @@ namespace terrace {
 namespace {
 
 void add_config_options(CLI::App& app, ConfigOptions& options) {
-  app.add_option("--gpu", options.gpu, "machine: a name from `terrace list gpus`, a .toml file, or a result's .json")
+  app.add_option("--gpu", options.gpu,
+                 "machine: a name from `terrace list gpus`, a .toml file, or the .json result of a run")
       ->type_name("NAME");
-  app.add_option("--design", options.designs, "overlay on the machine, applied in the order given; may be repeated")
+  app.add_option("--design", options.designs,
+                 "design, applied on top of the machine (`terrace list designs`); may be repeated")
       ->type_name("NAME")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--set", options.sets, "one key of the configuration; may be repeated; has the last word")
+  app.add_option("--set", options.sets, "set one configuration key; may be repeated; overrides everything else")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -35,27 +37,30 @@ void add_config_options(CLI::App& app, ConfigOptions& options) {
 
 void add_run_options(CLI::App& app, CommandLine& line) {
   add_config_options(app, line.config);
-  app.add_option("--tenant", line.run.tenants, "workload with its parameters, one for each tenant")
+  app.add_option("--tenant", line.run.tenants,
+                 "add a tenant: a workload with its parameters, or a FILE.toml of your own; may be repeated")
       ->type_name("NAME[:KEY=VALUE,...]")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--size", line.run.size, "size of the workloads' inputs: mini, tiny, small or paper")
-      ->type_name("SIZE");
+  app.add_option("--size", line.run.size, "input size of the workloads: mini, tiny, small or paper")->type_name("SIZE");
   app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
-  app.add_option("--until", line.config.until, "completed, cycles:N or instructions:N")->type_name("WHEN");
+  app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N or instructions:N")
+      ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
-  app.add_option("--warmup", line.config.warmup, "cycles that statistics leave out")->type_name("N");
+  app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
-  app.add_flag("--alone", line.run.alone, "also run each tenant alone, for slowdowns");
+  app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
-  app.add_option("--timeline", line.run.timeline, "write statistics of each epoch (run.epoch) to FILE, as CSV")
+  app.add_option("--timeline", line.run.timeline, "write the statistics of each epoch (run.epoch) to FILE, as CSV")
       ->type_name("FILE");
-  app.add_option("--timeline-of", line.run.timeline_of, "of those only statistics whose names begin with PREFIX")
+  app.add_option("--timeline-of", line.run.timeline_of,
+                 "only statistics whose names begin with PREFIX; may be repeated")
       ->type_name("PREFIX")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--log", line.run.log, "print one unit's events in order")->type_name("UNIT@FROM:TO");
-  app.add_flag("--quiet", line.run.quiet, "no progress");
+  app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
+      ->type_name("UNIT@FROM:TO");
+  app.add_flag("--quiet", line.run.quiet, "do not show progress");
 }
 
 /// Words that follow a command: name and meaning.
@@ -66,38 +71,40 @@ void add_operands(CLI::App& app, CommandLine& line, const std::vector<std::pair<
 }
 
 void add_exec_options(CLI::App& app, ExecOptions& options) {
-  app.add_option("PROGRAM", options.program, "a workload, NAME[:KEY=VALUE,...], or a FILE.toml of your own")
+  app.add_option("PROGRAM", options.program,
+                 "a workload with its parameters, NAME[:KEY=VALUE,...], or a FILE.toml of your own")
       ->required();
-  app.add_option("--size", options.size, "size of a workload's input: mini, tiny, small or paper")->type_name("SIZE");
-  app.add_option("--variant", options.variant, "whose program of that name: mask, simt, dws, cd or vc")
+  app.add_option("--size", options.size, "input size of the workload: mini, tiny, small or paper")->type_name("SIZE");
+  app.add_option("--variant", options.variant,
+                 "the paper whose version of the workload to run: mask, simt, dws, cd or vc")
       ->type_name("NAME");
   app.add_option("--seed", options.seed, "seed of the generated input")->type_name("N");
-  app.add_option("--slice", options.slice, "part of the blocks to launch, the first ones")->type_name("F");
-  app.add_option("--param", options.params, "one parameter of the workload; may be repeated; has the last word")
+  app.add_option("--slice", options.slice, "fraction of the blocks to launch, starting with the first")->type_name("F");
+  app.add_option("--param", options.params,
+                 "set one parameter of the workload; may be repeated; overrides everything else")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--code", options.code, "device code in place of the program's own: a .ptx or .cu file")
+  app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
-  app.add_flag("--check", options.check, "compare the result with a reference");
+  app.add_flag("--check", options.check, "compare the result with a reference computed on the host");
   app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
 }
 
 void add_sweep_options(CLI::App& app, CommandLine& line) {
-  add_operands(app, line, {{"FILE.toml", "what to run: docs/sweeps.md; configs/experiments holds some"}});
-  app.add_option("--jobs", line.sweep.jobs, "processes at once; as many as there are cores when left out")
+  add_operands(app, line, {{"FILE.toml", "sweep file (docs/sweeps.md; examples in configs/experiments)"}});
+  app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
       ->type_name("N");
-  app.add_option("--store", line.sweep.store, "file of results, results.db when left out")->type_name("FILE");
-  app.add_option("--executor", line.sweep.executor, "who runs the jobs: local")->type_name("NAME");
-  app.add_option("--memory", line.sweep.memory, "for all jobs together; what the machine can spare when left out")
+  app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
+  app.add_option("--executor", line.sweep.executor, "how jobs are run: local")->type_name("NAME");
+  app.add_option("--memory", line.sweep.memory, "memory for all jobs together; default: nine tenths of what is free")
       ->type_name("N[K|M|G]");
-  app.add_option("--size", line.sweep.size, "size of every workload, in place of the file's")->type_name("SIZE");
-  app.add_option("--seeds", line.sweep.seeds,
-                 "runs of every point, each with a seed of its own, in place of the file's")
+  app.add_option("--size", line.sweep.size, "input size of all workloads; overrides the file")->type_name("SIZE");
+  app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the file")
       ->type_name("N");
-  app.add_flag("--dry-run", line.sweep.dry_run, "only lists the jobs and estimates their time");
-  app.add_flag("--retry-failed", line.sweep.retry_failed, "also runs again what failed by its own fault");
-  app.add_flag("--quiet", line.sweep.quiet, "no progress");
+  app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
+  app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
+  app.add_flag("--quiet", line.sweep.quiet, "do not show progress");
 }
 
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
@@ -106,7 +113,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "list") {
     add_operands(app, line,
                  {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
-    app.add_flag("--markdown", line.markdown, "as the pages of docs/reference");
+    app.add_flag("--markdown", line.markdown, "print Markdown, as in docs/reference");
   }
   if (command == "explain") {
     add_operands(app, line, {{"KEY", "a key such as run.seed, or a group of keys such as run"}});
@@ -114,12 +121,14 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   }
   if (command == "sweep") add_sweep_options(app, line);
   if (command == "report") {
-    app.add_option("--store", line.sweep.store, "file of results, results.db when left out")->type_name("FILE");
-    app.add_option("--out", line.sweep.out, "folder to write, made when it is not there")->type_name("DIR")->required();
+    app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
+    app.add_option("--out", line.sweep.out, "output folder; created if it does not exist")
+        ->type_name("DIR")
+        ->required();
     app.add_flag("--stats", line.sweep.stats,
-                 fmt::format("every statistic of every job, of more than {} jobs too", kMostJobsWithStats));
+                 fmt::format("write every statistic of every job, even of more than {} jobs", kMostJobsWithStats));
   }
-  if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another one"}});
+  if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another result"}});
 }
 
 const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
@@ -152,7 +161,7 @@ void refuse_unknown_options(const CLI::App& app, const std::string& command, std
   const std::string what = error.what();
   const std::string help = fmt::format("; see terrace {} --help", command);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty())
-    input_error("{}: \"{}\" is one word too many{}", command, app.remaining().front(), help);
+    input_error("{}: \"{}\" is one argument too many{}", command, app.remaining().front(), help);
   if (dynamic_cast<const CLI::RequiredError*>(&error))
     input_error("{}: {} is missing{}", command, what.substr(0, what.find(" is required")), help);
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) input_error("{}: {}{}", command, what, help);
@@ -164,7 +173,7 @@ void refuse_unknown_options(const CLI::App& app, const std::string& command, std
 void refuse_empty_values(const CLI::App& app, const std::string& command) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& value : option->results())
-      if (value.empty()) input_error("{}: {} needs a value, and \"\" is none", command, option->get_name());
+      if (value.empty()) input_error("{}: {} needs a value, not \"\"", command, option->get_name());
 }
 
 std::string version_text() {
@@ -173,22 +182,15 @@ std::string version_text() {
 
 std::string help_text() {
   std::string text =
-      "Terrace simulates GPUs that several tenants share: which tenant slows which, through which structure,\n"
-      "and what a new policy would buy.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
-  std::vector<std::string_view> later;
-  for (const SubCommand& command : sub_commands()) {
-    if (command.act)
-      text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
-    else
-      later.push_back(command.name);
-  }
-  text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version says what this is.\n");
-  if (!later.empty()) text += fmt::format("  Not there yet: {}.\n", fmt::join(later, ", "));
+      "Terrace simulates GPUs that several tenants share: which tenant slows which other one, in which structure,\nand "
+      "what a new policy would gain.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
+  for (const SubCommand& command : sub_commands())
+    text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
+  text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version prints the version.\n");
   return text +
-         "\nExit codes: 0 done; 1 results differ (diff) or are wrong (exec --check); 2 the input is wrong, or a "
-         "fault ended\nevery tenant (run) or the program (exec); 3 the model broke one of its own invariants; 4 "
-         "deadlock; "
-         "130 interrupted.\n";
+         "\nExit codes: 0 success; 1 results differ (diff), a check failed (run, exec --check) or a job failed "
+         "(sweep); 2 wrong\ninput, or a fault ended every tenant (run) or the program (exec); 3 the model broke one of "
+         "its own invariants;\n4 deadlock; 130 interrupted.\n";
 }
 
 }  // namespace
@@ -209,11 +211,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
 
   const SubCommand& command = sub_commands()[static_cast<std::size_t>(found - known.begin())];
-  if (!command.act) input_error("{}: comes with a later version; terrace --help shows what there is", command.name);
   line.command = command.name;
   CLI::App app(std::string(command.summary), "terrace " + line.command);
   app.footer(fmt::format("\nExample:\n  {}", command.example));
-  app.set_help_flag("-h,--help", "prints this");
+  app.set_help_flag("-h,--help", "print this help");
   app.get_formatter()->column_width(36);
   add_options(app, line.command, line);
   refuse_unknown_options(app, line.command, std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
@@ -251,7 +252,7 @@ Layers layers_of(const CommandLine& line) {
     give("--tenant", "run.tenants", Tree(fmt::format("{}", fmt::join(line.run.tenants, " "))), true);
   if (!line.run.size.empty()) give("--size", "run.size", Tree(line.run.size), true);
   if (line.run.sms == "oracle")
-    input_error("--sms: an oracle split is found by the many runs of a sweep's [[search]]; see docs/sweeps.md");
+    input_error("--sms: an oracle split needs many runs, which the [[search]] of a sweep does; see docs/sweeps.md");
   if (!line.run.sms.empty()) give("--sms", "run.sms", Tree(fmt::format("[{}]", line.run.sms)), true);
   return layers;
 }

@@ -16,20 +16,19 @@ namespace terrace {
 
 const std::vector<SubCommand>& sub_commands() {
   static const std::vector<SubCommand> kCommands = {
-      {"run", "simulates tenants on a machine", "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm",
-       run_command},
-      {"exec", "runs a program without timing and checks its result", "terrace exec gups --size tiny --check",
+      {"run", "simulates one or more tenants on a machine",
+       "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm", run_command},
+      {"exec", "executes a program without timing and checks its result", "terrace exec gups --size tiny --check",
        exec_command},
-      {"list", "shows machines, designs, workloads, policies, keys and statistics", "terrace list policies",
-       list_command},
-      {"explain", "tells what a key means, its value and where the value came from",
+      {"list", "lists machines, designs, workloads, policies, configuration keys or statistics",
+       "terrace list policies", list_command},
+      {"explain", "explains a configuration key: its meaning, its value and what set the value",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},
-      {"sweep", "runs every combination that a file describes", "terrace sweep mine.toml --jobs 8", sweep_command},
-      {"reproduce", "reruns a paper's experiments and compares with what it printed",
-       "terrace reproduce dws --size tiny", nullptr},
-      {"report", "writes stored results as CSV, JSON and plots", "terrace report --store results.db --out report",
-       report_command},
-      {"diff", "shows which statistics of two results differ, and by how much", "terrace diff before.json after.json",
+      {"sweep", "runs the simulations that a file describes and stores their results",
+       "terrace sweep mine.toml --jobs 8", sweep_command},
+      {"report", "writes stored results as tables, plots, CSV and JSON",
+       "terrace report --store results.db --out report", report_command},
+      {"diff", "compares two results: which statistics differ, and by how much", "terrace diff before.json after.json",
        diff_command},
   };
   return kCommands;
@@ -44,7 +43,7 @@ int run_command_line(int argc, const char* const* argv) {
 }
 
 void say(std::string_view sentence) {
-  // With standard error closed the exit code still tells.
+  // If standard error is closed, the exit code still reports the failure.
   std::fputs(fmt::format("terrace: {}\n", sentence).c_str(), stderr);
 }
 
@@ -60,9 +59,9 @@ int exit_code_of(const std::function<int()>& act) {
   } catch (const ModelError& error) {
     return say(fmt::format("the model broke one of its own invariants: {}", error.what())), 3;
   } catch (const std::bad_alloc&) {
-    return say("this needs more memory than there is; use a smaller input or machine"), kInputExitCode;
+    return say("out of memory; use a smaller input or machine"), kInputExitCode;
   } catch (const std::exception& error) {
-    return say(fmt::format("unforeseen: {}", error.what())), 3;
+    return say(fmt::format("unexpected error: {}", error.what())), 3;
   }
 }
 

@@ -15,7 +15,7 @@ struct SubCommand {
   std::string_view name;
   std::string_view summary;
   std::string_view example;
-  int (*act)(const CommandLine&);  // the exit code; null: comes later
+  int (*act)(const CommandLine&);  // returns the exit code
 };
 const std::vector<SubCommand>& sub_commands();
 
@@ -27,7 +27,7 @@ int diff_command(const CommandLine& line);
 int sweep_command(const CommandLine& line);
 int report_command(const CommandLine& line);
 
-/// What `terrace list` can list now.
+/// What `terrace list` can list.
 std::vector<std::string> listings();
 /// The text of one listing; an unknown one is an InputError.
 std::string listing(std::string_view what, bool markdown);
@@ -35,7 +35,7 @@ std::string listing(std::string_view what, bool markdown);
 /// Parses and performs a command line. Everything the user can do wrong is an InputError.
 int run_command_line(int argc, const char* const* argv);
 
-/// Of what a user can mend: an input, or a program that faults.
+/// For what the user can correct: an input, or a program that faults.
 inline constexpr int kInputExitCode = 2;
 
 /// One sentence on standard error.

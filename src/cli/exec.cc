@@ -11,7 +11,7 @@
 namespace terrace {
 
 int exec_command(const CommandLine& line) {
-  std::optional<OutputFile> json;  // before the work: a file that cannot be written is told at once
+  std::optional<OutputFile> json;  // opened first, so that a file that cannot be written is reported at once
   if (!line.exec.json.empty()) json.emplace(line.exec.json);
   const ExecResult result = execute_program(line.exec);
   write_stdout(exec_text(result));

@@ -25,11 +25,11 @@ const FieldInfo* find(const std::vector<FieldInfo>& fields, const std::string& k
 std::string explain(const FieldInfo& field, const std::string& by_default, const History& history) {
   std::string text = fmt::format("{} = {}\n  {}\n  {}\n", field.path, field.value, field.doc, field.phrase);
   const auto& steps = history.of(field.path);
-  if (steps.empty()) return text + "  the default\n";
+  if (steps.empty()) return text + "  default value\n";
   text += fmt::format("  set by {}\n", steps.back().origin.text());
   for (std::size_t i = steps.size() - 1; i-- > 0;)
-    text += fmt::format("    over {} from {}\n", steps[i].value, steps[i].origin.text());
-  return text + fmt::format("    over {}, the default\n", by_default);
+    text += fmt::format("    overrides {} from {}\n", steps[i].value, steps[i].origin.text());
+  return text + fmt::format("    overrides {}, the default\n", by_default);
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ int explain_command(const CommandLine& line) {
     std::vector<std::string> known;
     for (const FieldInfo& field : fields) known.push_back(field.path);
     const std::string suggestion = did_you_mean(key, known);
-    input_error("explain: {} is not a known key{}", key,
-                suggestion.empty() ? "; terrace list keys shows those there are" : suggestion);
+    input_error("explain: {} is not a known key{}", key, suggestion.empty() ? "; see terrace list keys" : suggestion);
   }
   write_stdout(text);
   return 0;

@@ -33,7 +33,7 @@ std::string generated(std::string_view title, std::string_view what) {
 std::string files(const ConfigFolder& folder, bool markdown) {
   TextTable table{{"name", "summary"}, {}};
   for (const ConfigFile& file : config_files(folder)) table.rows.push_back({file.name, file.summary});
-  if (table.rows.empty()) return fmt::format("There is no {} yet.\n", folder.singular);
+  if (table.rows.empty()) return fmt::format("There is no {}.\n", folder.singular);
   return as_text(table, markdown);
 }
 
@@ -47,7 +47,7 @@ std::string designs(bool markdown) {
 
 std::string keys(bool markdown) {
   RootConfig config;
-  TextTable table{{"key", "default", "may be", "meaning"}, {}};
+  TextTable table{{"key", "default", "allowed values", "meaning"}, {}};
   const std::string quote = markdown ? "`" : "";
   for (const FieldInfo& field : fields_of(config))
     table.rows.push_back({quote + field.path + quote, quote + field.value + quote, field.phrase, field.doc});
@@ -104,28 +104,23 @@ std::string stats(bool markdown) {
 
 struct Listing {
   std::string_view name;
-  std::string (*text)(bool markdown);  // null: comes later
+  std::string (*text)(bool markdown);
 };
 constexpr Listing kListings[] = {{"gpus", gpus},         {"designs", designs}, {"workloads", workloads_text},
-                                 {"policies", policies}, {"keys", keys},       {"stats", stats},
-                                 {"claims", nullptr}};
+                                 {"policies", policies}, {"keys", keys},       {"stats", stats}};
 
 }  // namespace
 
 std::vector<std::string> listings() {
   std::vector<std::string> names;
-  for (const Listing& listing : kListings)
-    if (listing.text) names.emplace_back(listing.name);
+  for (const Listing& listing : kListings) names.emplace_back(listing.name);
   return names;
 }
 
 std::string listing(std::string_view what, bool markdown) {
   std::vector<std::string> known = listings();
-  for (const Listing& listing : kListings) {
-    if (listing.name != what) continue;
-    if (!listing.text) input_error("list {}: comes with a later version; there is {}", what, fmt::join(known, ", "));
-    return listing.text(markdown);
-  }
+  for (const Listing& listing : kListings)
+    if (listing.name == what) return listing.text(markdown);
   for (const PolicyTable* slot : slots()) {
     const std::string_view key = slot->slot().key;
     const std::string_view name = key.substr(key.rfind('.') + 1);
@@ -134,7 +129,7 @@ std::string listing(std::string_view what, bool markdown) {
   }
   const std::string suggestion = did_you_mean(what, known);
   input_error("list: there is no list of \"{}\"{}", what,
-              suggestion.empty() ? fmt::format("; there is {}", fmt::join(known, ", ")) : suggestion);
+              suggestion.empty() ? fmt::format("; choose one of {}", fmt::join(known, ", ")) : suggestion);
 }
 
 int list_command(const CommandLine& line) {

@@ -23,8 +23,7 @@ std::string data_root() {
     if (fs::is_directory(root / "configs", ignored)) return root.string();
   input_error(
       "the program in {} finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of its "
-      "build; "
-      "install it anew",
+      "build; reinstall it",
       folder.string());
 }
 
@@ -51,7 +50,7 @@ LayerFile find_config(const ConfigFolder& folder, const std::string& name) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return {data_root() + "/" + shown, shown};
   const std::string suggestion = did_you_mean(name, known);
   input_error("no {} named \"{}\"{}", folder.singular, name,
-              suggestion.empty() ? fmt::format("; {} shows those there are", folder.command) : suggestion);
+              suggestion.empty() ? fmt::format("; see {}", folder.command) : suggestion);
 }
 
 }  // namespace terrace

@@ -26,7 +26,7 @@ class Progress {
 
   /// Whether a line would be written now: ask this first, often; it costs one look at the clock.
   bool due(double fraction_done) const;
-  /// `fraction_done` from 0 to 1, or negative when nobody knows.
+  /// `fraction_done` is from 0 to 1, or negative when it is unknown.
   void update(double fraction_done, Cycle cycles, u64 warp_instructions);
   /// The same with words of the caller's own in place of cycles and speed.
   void update(double fraction_done, const std::string& words);

@@ -53,7 +53,7 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
 
 int run_command(const CommandLine& line) {
   if (line.run.timeline.empty() && !line.run.timeline_of.empty())
-    input_error("run: --timeline-of says what a timeline holds; say with --timeline FILE where it goes");
+    input_error("run: --timeline-of selects statistics of a timeline; also give --timeline FILE");
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
   request.config = loader.config();

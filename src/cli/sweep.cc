@@ -73,11 +73,11 @@ std::string summary_text(const SweepSummary& summary, const std::string& store) 
     text += fmt::format("{}: {} shares {} as {}: {} {:.4g}, the best of {} splits{}\n", search.grid,
                         search.labels.at("mix"), search.labels.at("gpu"), search.sms, search.metric, search.value,
                         search.tried, seeds.size() > 1 ? fmt::format(" (seed {})", search.labels.at("seed")) : "");
-  text += fmt::format("{} jobs: {} ran, {} were stored before, {} failed; results are in {}\n", summary.jobs,
+  text += fmt::format("{} jobs: {} ran, {} were already stored, {} failed; results are in {}\n", summary.jobs,
                       summary.ran, summary.stored_before, summary.failed.size(), store);
   if (summary.ran != 0)
-    text += fmt::format("Jobs took {:.1f} s, the sweep itself {:.2f} s of processor time.\n", summary.job_seconds,
-                        summary.own_seconds);
+    text += fmt::format("The jobs took {:.1f} s; the sweep itself used {:.2f} s of processor time.\n",
+                        summary.job_seconds, summary.own_seconds);
   return text;
 }
 
@@ -111,7 +111,7 @@ int sweep_command(const CommandLine& line) {
     return summary.failed.empty() ? 0 : 1;
   } catch (const Interrupted&) {
     progress.finish();
-    std::fputs(fmt::format("terrace: interrupted: {} of {} jobs are stored in {}; the same command goes on\n",
+    std::fputs(fmt::format("terrace: interrupted: {} of {} jobs are stored in {}; repeat the command to continue\n",
                            last.done, last.total, options.store)
                    .c_str(),
                stderr);

@@ -245,8 +245,4 @@ std::vector<Given> split_assignments(std::string_view list, std::string_view opt
   return all;
 }
 
-void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under) {
-  for (const Given& given : split_assignments(list, option)) assign(target, given, shown_under);
-}
-
 }  // namespace terrace

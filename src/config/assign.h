@@ -42,7 +42,4 @@ Given split_assignment(std::string_view text, std::string_view option);
 /// Naming one key twice is an InputError.
 std::vector<Given> split_assignments(std::string_view list, std::string_view option);
 
-/// "vertices=1000,graph=uniform", as in --tenant bfs:vertices=1000,graph=uniform.
-void assign_list(Described target, std::string_view list, std::string_view option, std::string_view shown_under = "");
-
 }  // namespace terrace

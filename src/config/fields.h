@@ -1,6 +1,6 @@
-// How a struct of parameters tells its fields, once: the same list parses TOML and key=value text, checks ranges,
-// rejects unknown keys, documents, and dumps. A configuration struct, a policy's parameters and a workload's parameters
-// all do
+// A struct of parameters describes its fields once. The same description parses TOML and key=value text, checks ranges,
+// rejects unknown keys, documents the keys and writes them out. It is the same for configuration structs and for the
+// parameters of policies and workloads:
 //
 //   struct Params {
 //     u32 walkers = 16;

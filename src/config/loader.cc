@@ -7,7 +7,6 @@
 #include "config/field_list.h"
 #include "config/validation.h"
 #include "engine/check.h"
-#include "engine/hash.h"
 
 namespace terrace {
 
@@ -114,12 +113,10 @@ History apply_layers(Described root, const Layers& layers) {
     apply_file(file, [&](const Given& given, const std::string& value) {
       const auto [other, first] = by_design.emplace(given.path, History::Step{given.origin, value});
       if (first || other->second.value == value) return;
-      input_error("{}: {} = {} collides with {}, which sets it to {}; leave out one of the two designs",
+      input_error("{}: {} = {} conflicts with {}, which sets it to {}; use only one of the two designs",
                   given.origin.text(), given.path, value, other->second.origin.text(), other->second.value);
     });
   }
-
-  for (const LayerFile& file : layers.experiment) apply_file(file, nullptr);
 
   std::map<std::string, std::string> by_option;
   for (const Given& given : layers.options) {
@@ -135,10 +132,6 @@ History apply_layers(Described root, const Layers& layers) {
 
 void validate_all(Described root, const History& history) {
   Validator(history).run(root);
-}
-
-std::string run_id_of(const std::string& resolved_toml) {
-  return hash_text(hash64(resolved_toml));
 }
 
 }  // namespace terrace

@@ -1,7 +1,7 @@
-// From files and flags to one configuration. The layers apply in this order, the later ones winning: the defaults in
-// the structs, the machine's file, design overlays, the experiment's file, and options of the command line (--set and
-// its kin). Two overlays that set one key differently are refused. Each value remembers every layer that set it. Tables
-// are never merged: each layer is read in place into the typed structs.
+// Builds one configuration from files and options. Later layers override earlier ones: the defaults in the structs, the
+// machine's file, design overlays, and options of the command line (--set and others). Two overlays that set the same
+// key to different values are refused. Each value remembers every layer that set it. Each layer is read directly into
+// the typed structs; tables are never merged.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,11 +24,10 @@ struct LayerFile {
 struct Layers {
   std::vector<LayerFile> gpu = {};  // none or one
   std::vector<LayerFile> designs = {};
-  std::vector<LayerFile> experiment = {};  // none or one
   std::vector<Given> options = {};
 };
 
-/// What happened to each key that some layer set, in order; the last one holds.
+/// The values that layers gave to each key, in order; the last one is in effect.
 class History {
  public:
   struct Step {
@@ -46,10 +45,8 @@ class History {
 
 /// Applies the layers and checks what involves several fields. Anything wrong is an InputError.
 History apply_layers(Described root, const Layers& layers);
-/// The last step of the above; `history` tells where a refused value came from.
+/// The last step of `apply_layers`; `history` gives the origin of a refused value.
 void validate_all(Described root, const History& history);
-
-std::string run_id_of(const std::string& resolved_toml);
 
 /// The configuration of a program: any struct with `describe`.
 template <class Root>

@@ -9,10 +9,10 @@ namespace terrace {
 
 void DramBlame::enable(u32 tenants, u32 sources, u32 banks, u32 slots, const ClockDomain& clock) {
   Blame::enable(tenants,
-                {{"queue", "reads wait for a place in the queue, requests in it hold them"},
-                 {"banks", "reads wait for their bank, the tenant of its last command holds it"},
-                 {"bus", "reads whose bank is ready wait for the bus, the tenant of the last line holds it"},
-                 {"returns", "lines wait to be sent back, whoever's was sent last holds the link"}},
+                {{"queue", "reads wait for an entry in the channel's queue; holders: queued requests"},
+                 {"banks", "reads wait for their bank; holder: the request of its last command"},
+                 {"bus", "reads whose bank is ready wait for the data bus; holder: the line transferred last"},
+                 {"returns", "lines wait for the link back; holder: the line sent last"}},
                 1 + sources);
   clock_ = clock;
   bank_cells_ = cells(kBanks);

@@ -20,10 +20,14 @@ struct ShapeKey {
 };
 // A flat bank number fits a 64-bit mask; the other limits are far beyond any device.
 constexpr ShapeKey kShape[] = {
-    {"ranks", &DramConfig::ranks, &DramStandard::ranks, {0, 8}, "ranks of a channel"},
-    {"banks", &DramConfig::banks, &DramStandard::banks, {0, 64}, "banks of a rank"},
-    {"bank_groups", &DramConfig::bank_groups, &DramStandard::bank_groups, {0, 16}, "bank groups of a rank; 1: none"},
-    {"row_bytes", &DramConfig::row_bytes, &DramStandard::row_bytes, {0, 65536}, "bytes of a row of a bank"},
+    {"ranks", &DramConfig::ranks, &DramStandard::ranks, {0, 8}, "ranks per channel"},
+    {"banks", &DramConfig::banks, &DramStandard::banks, {0, 64}, "banks per rank"},
+    {"bank_groups",
+     &DramConfig::bank_groups,
+     &DramStandard::bank_groups,
+     {0, 16},
+     "bank groups per rank; 1: no bank groups"},
+    {"row_bytes", &DramConfig::row_bytes, &DramStandard::row_bytes, {0, 65536}, "bytes of a row"},
     {"bus_bits", &DramConfig::bus_bits, &DramStandard::bus_bits, {0, 1024}, "width of a channel's data bus"},
     {"burst_length", &DramConfig::burst_length, &DramStandard::burst_length, {0, 64}, "transfers per column command"},
     {"transfers_per_clock",
@@ -43,29 +47,32 @@ constexpr ShapeKey kShape[] = {
 
 void DramConfig::describe(Fields& v) {
   v("standard", standard, {"gddr5", "ddr3", "hbm2", "custom"},
-    "what every key that is 0 stands for; custom: each key for itself");
+    "supplies the value of every key below that is 0; custom: give every key");
   v("channels", channels, in(1, 64), "memory channels");
   for (const ShapeKey& key : kShape) v(key.name, this->*key.value, key.range, key.doc);
-  v.group("timing", timing, "times in cycles of the command clock; 0: as the standard has it, at this clock");
-  v("mapping", mapping, "fields of a physical address, highest first: row, rank, bank, column, channel");
-  v("interleave_bytes", interleave_bytes, in(32, 65536), "consecutive bytes below the lowest field, all in one row");
-  v("channel_hash", channel_hash, "spread lines over channels by the address bits above the channel too");
-  v("bank_hash", bank_hash, "permute banks by the lowest bits of the row");
+  v.group("timing", timing, "times in cycles of the command clock; 0: the standard's value, converted to this clock");
+  v("mapping", mapping, "order of the fields of a physical address, highest first: row, rank, bank, column, channel");
+  v("interleave_bytes", interleave_bytes, in(32, 65536),
+    "consecutive bytes that stay in one row, below the lowest field of the mapping");
+  v("channel_hash", channel_hash, "also hash the address bits above the channel field into the channel");
+  v("bank_hash", bank_hash, "hash the lowest row bits into the bank");
   v("partition", partition, {"none", "channels"},
-    "whether tenants share every channel and the L2 slices in front of it, or each has its own, an equal number (one "
-    "more for the first ones when they do not divide), over which its part of memory is spread");
+    "none: tenants share all channels; channels: each tenant has its own channels, with the L2 slices in front of "
+    "them, divided evenly (a remainder goes to the first tenants)");
   v("link_cycles", link_cycles, in(1, 10'000),
-    "core cycles between an L2 slice (or an MMU that reads memory itself) and the memory controller, each way");
+    "link latency, in core cycles, between an L2 slice (or an MMU that reads memory directly) and the memory "
+    "controller, each way");
   v("controller_cycles", controller_cycles, in(0, 10'000),
-    "core cycles from a request's arrival at the controller until a command can be issued for it");
-  v("read_entries", read_entries, in(1, 4096), "reads waiting in a channel");
-  v("write_entries", write_entries, in(1, 4096), "writes waiting in a channel");
-  v("write_high", write_high, in(1, 4096), "writes waiting at which a channel turns to writing");
-  v("write_low", write_low, in(0, 4096), "writes waiting at which it turns back when reads wait");
-  v("return_entries", return_entries, in(1, 4096), "reads on the way or waiting for a reply link");
-  v("row_policy", row_policy, {"open", "closed"}, "open: rows stay open; closed: until no waiting request wants them");
-  v("refresh", refresh, "whether ranks are refreshed");
-  v.policy("scheduler", scheduler, "which waiting request does a bank serve next?");
+    "latency of the memory controller, in core cycles, before the first command of a request");
+  v("read_entries", read_entries, in(1, 4096), "entries of a channel's read queue");
+  v("write_entries", write_entries, in(1, 4096), "entries of a channel's write queue");
+  v("write_high", write_high, in(1, 4096), "queued writes at which a channel switches to writing");
+  v("write_low", write_low, in(0, 4096), "queued writes at which it switches back if reads wait");
+  v("return_entries", return_entries, in(1, 4096), "reads in service or waiting for the reply link, per channel");
+  v("row_policy", row_policy, {"open", "closed"},
+    "open: rows stay open; closed: a row is closed when no queued request needs it");
+  v("refresh", refresh, "model refresh");
+  v.policy("scheduler", scheduler, "which queued request a bank serves next");
 }
 
 DramConfig DramConfig::resolved() const {

@@ -52,7 +52,7 @@ class DramScheduler {
     u32 tenants = 1;
     u64 seed = 1;
   };
-  static constexpr SlotInfo kSlot{"dram.scheduler", "DRAM scheduler", "which waiting request does a bank serve next?"};
+  static constexpr SlotInfo kSlot{"dram.scheduler", "DRAM scheduler", "which queued request a bank serves next"};
   static constexpr u16 kNone = 0xffff;
 
   struct Choice {

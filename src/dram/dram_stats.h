@@ -15,13 +15,13 @@ struct DramTrafficStats {
     v("reads", reads, "lines", "reads accepted");
     v("writes", writes, "lines", "writes accepted");
     v("replies", replies, "lines", "reads answered");
-    v("row_hits", row_hits, "lines", "served from a row that was open");
-    v("row_misses", row_misses, "lines", "served from a row opened in a closed bank");
-    v("row_conflicts", row_conflicts, "lines", "served from a row for which another one was closed");
-    v("bus_cycles", bus_cycles, "DRAM cycles", "data bus in use");
-    v("read_latency", read_latency, "cycles", "reads issued so far: acceptance to the last data, summed");
-    v("wait", wait, "cycles", "reads and writes: acceptance to column command");
-    v("latency", latency, "cycles", "reads: acceptance to the last data");
+    v("row_hits", row_hits, "lines", "accesses to an open row");
+    v("row_misses", row_misses, "lines", "accesses that opened a row in a closed bank");
+    v("row_conflicts", row_conflicts, "lines", "accesses that closed another row first");
+    v("bus_cycles", bus_cycles, "DRAM cycles", "cycles in which the data bus is in use");
+    v("read_latency", read_latency, "cycles", "acceptance to the last data of each read, summed");
+    v("wait", wait, "cycles", "acceptance to column command of each read and write");
+    v("latency", latency, "cycles", "acceptance to the last data of each read");
     v.ratio("row_hit_rate", sum(row_hits), sum(row_hits, row_misses, row_conflicts), "row hits per line served");
     v.ratio("mean_read_latency", sum(read_latency), sum(replies), "cycles from acceptance to the last data");
   }
@@ -37,9 +37,9 @@ struct DramStats {
     v.group("data", data);
     v.group("walk", walk);
     v("activations", activations, "commands", "rows opened");
-    v("precharges", precharges, "commands", "rows closed, by command or with a column command");
+    v("precharges", precharges, "commands", "rows closed, by a precharge or by a column command with auto-precharge");
     v("refreshes", refreshes, "commands", "refreshes of a rank");
-    v("turns", turns, "turns", "changes between reading and writing");
+    v("turns", turns, "turns", "switches between reads and writes");
     v.identity("every accepted read is answered or in flight", sum(data.reads, walk.reads),
                sum(data.replies, walk.replies, reads_in_flight));
     v.identity("every accepted line is served from some row or waits",

@@ -155,10 +155,6 @@ void DramTiming::describe(Fields& v) {
   for (const TimingKey& key : kKeys) v(key.name, this->*key.value, in(0, 1'000'000), key.doc);
 }
 
-std::span<const DramStandard> dram_standards() {
-  return kStandards;
-}
-
 const DramStandard* find_standard(DramStandardName name) {
   return name == DramStandardName::kCustom ? nullptr : &kStandards[static_cast<u32>(name)];
 }

@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "config/fields.h"
@@ -54,7 +53,6 @@ enum class DramStandardName : u8 { kGddr5, kDdr3, kHbm2, kCustom };
 
 /// Null for custom, where every key stands for itself.
 const DramStandard* find_standard(DramStandardName name);
-std::span<const DramStandard> dram_standards();
 
 /// `given` with each 0 replaced by the standard's value, scaled to `clock_mhz`.
 DramTiming resolve(const DramTiming& given, const DramStandard& standard, u32 clock_mhz);

@@ -1,5 +1,5 @@
-// A value that one unit publishes and any number read: slow-changing facts that policies need from afar. What is
-// published in a cycle is seen from the next cycle on.
+// A value that one unit publishes and any number of units read: slowly changing facts that policies need from other
+// units. A published value is visible from the next cycle on.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,7 +1,7 @@
-// The kinds of failure, and how each one speaks.
-//   InputError   the user's fault: one sentence with file, line, key and remedy. Caught in main, exit code 2.
-//   ModelError   our fault: SIM_CHECK found a broken invariant. Exit code 3.
-//   Deadlock     nothing can ever happen again although work is live. Exit code 4.
+// The kinds of failure, and how they are reported.
+//   InputError   wrong input: one sentence with file, line, key and remedy. Caught in main, exit code 2.
+//   ModelError   SIM_CHECK found a broken invariant of the model. Exit code 3.
+//   Deadlock     no unit can make progress although work is left. Exit code 4.
 // An expected refusal (a full queue) is a return value, never one of these.
 // SPDX-License-Identifier: MIT
 #pragma once

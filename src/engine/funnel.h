@@ -1,6 +1,6 @@
-// Many links that end at one unit: one lane for each producer, each with its own places, all of the same latency. The
-// consumer knows at once which lanes hold something, so it never scans empty ones. What holds for a Link holds for each
-// lane: nothing travels within a cycle, in either direction.
+// Many links that end at one unit: one lane per producer, each with its own queue entries, all with the same latency.
+// The consumer sees at once which lanes hold messages, so it never scans empty ones. Each lane behaves like a Link:
+// nothing passes within a cycle, in either direction.
 // SPDX-License-Identifier: MIT
 #pragma once
 

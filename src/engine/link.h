@@ -1,6 +1,6 @@
-// A wire between two units: one producer, one consumer, a latency of at least one cycle. What is pushed in cycle t can
-// be seen in t + latency; a place that the consumer frees in cycle t can be used in t + 1. So neither direction carries
-// anything within a cycle, and no result depends on which of the two ticks first.
+// A connection between two units: one producer, one consumer, a latency of at least one cycle. A message pushed in
+// cycle t is visible in t + latency; an entry that the consumer frees in cycle t can be used in t + 1. So nothing
+// passes within a cycle in either direction, and no result depends on which of the two units ticks first.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,9 +14,9 @@ namespace terrace {
 struct LinkShape {
   u32 rate = 1;      // messages per cycle
   u32 latency = 1;   // cycles
-  u32 capacity = 0;  // messages on the wire and waiting at its end; 0 takes the least that runs at full rate
+  u32 capacity = 0;  // entries: messages in flight or queued; 0: the smallest capacity that runs at full rate
 
-  /// A place is used for `latency` cycles on the way and comes back one cycle after it was freed.
+  /// An entry is used for `latency` cycles in flight and is available again one cycle after it was freed.
   u32 full_rate_capacity() const { return rate * (latency + 1); }
 };
 
@@ -116,7 +116,7 @@ class Link {
   Ring<Traveller> waiting_;
   Cycle last_push_ = kNever, last_pop_ = kNever;
   u32 pushes_ = 0, pops_ = 0;
-  bool refused_ = false;  // the producer found no place and sleeps until one is freed
+  bool refused_ = false;  // the producer found the link full and sleeps until an entry is freed
 };
 
 }  // namespace terrace

@@ -1,5 +1,5 @@
-// Miss-status registers: which keys are being fetched, and who waits for each, in order of arrival. The table owns its
-// waiters (a link inside the request itself would be shared by two tables on the request's way).
+// Miss entries (MSHRs): which keys are being fetched, and which requests wait for each, in order of arrival. The table
+// owns its waiters: a request may wait in several tables on its way, so it cannot hold the list itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ namespace terrace {
 enum class Join : u8 {
   kFirst,   // a new entry: the caller must fetch the key
   kMerged,  // joined an entry that is being fetched
-  kFull     // no entry, or no place in the key's entry; nothing changed
+  kFull     // no entry is free, or the key's entry takes no more waiters; nothing changed
 };
 
 template <class Waiter>
@@ -71,10 +71,6 @@ class MissTable {
     return count;
   }
   bool contains(u64 key) const { return find(key) != kNone; }
-  u32 waiters(u64 key) const {
-    const u32 entry = find(key);
-    return entry == kNone ? 0 : entries_[entry].count;
-  }
   u32 size() const { return static_cast<u32>(entries_.size() - free_entries_.size()); }
   bool empty() const { return size() == 0; }
   bool full() const { return free_entries_.empty(); }

@@ -22,7 +22,7 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   names_.push_back(std::move(name));
   rank_.push_back(static_cast<u32>(units_.size() - 1));
   words_ = static_cast<u32>((units_.size() + 63) / 64);
-  wheel_.assign(size_t{kSlots} * words_, 0);  // nobody is woken before the first cycle
+  wheel_.assign(size_t{kSlots} * words_, 0);  // no unit is woken before the first cycle
   due_.assign(words_, 0);
   deferred_.assign(words_, 0);
   return UnitId(units_.size() - 1);

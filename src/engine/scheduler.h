@@ -1,5 +1,5 @@
-// Decides who ticks when: a wheel of 4,096 slots, each a bitset of units, with far wake-ups in a small heap. Only the
-// scheduler moves time, and it jumps over cycles in which nobody is due.
+// Decides which units tick in which cycle: a timing wheel of 4,096 slots, each a bitset of units, with distant wake-ups
+// in a small heap. Only the scheduler advances time, and it skips cycles in which no unit is due.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ class Scheduler {
   enum class End : u8 {
     kLimit,    // time reached the limit
     kStopped,  // a unit asked to stop
-    kIdle      // nobody is due, ever: done, or a deadlock if work is live
+    kIdle      // no unit will ever be due: done, or a deadlock if work is left
   };
 
   struct Options {
@@ -31,8 +31,8 @@ class Scheduler {
 
   /// Adds a unit under a name that reports use. Not while running.
   UnitId add(Unit& unit, std::string name);
-  /// Puts another unit in the place of a named one, before the first cycle, and returns the one that stood there. For
-  /// tests: a stand-in passes ticks on until it no longer does, and what fills up behind it is seen.
+  /// Replaces a named unit by another one, before the first cycle, and returns the replaced unit. For tests: a stand-in
+  /// can stop a unit in mid-run, to see what fills up behind it.
   Unit& replace(const std::string& name, Unit& stand_in);
 
   /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.

@@ -1,6 +1,6 @@
-// A set-associative store: TLBs, caches, walk caches and tables are all one of these with different contents. Looking
-// is separate from touching, so that an access that is refused and tried again does not disturb recency; the way mask
-// is the hook for partitioning.
+// A set-associative array of tags: TLBs, caches and walk caches are built on it. A look-up (`find`) does not update
+// recency; `touch` does, once the access is accepted, so that a refused access that tries again does not count twice.
+// The way mask is for partitioning.
 // SPDX-License-Identifier: MIT
 #pragma once
 

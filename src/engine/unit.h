@@ -12,7 +12,7 @@
 
 namespace terrace {
 
-/// What one unit did in a stretch of cycles, for a person who looks closely.
+/// The events of one unit in a range of cycles (--log).
 struct EventLog {
   Cycle from = 0, to = kNever;
   std::string text;
@@ -22,8 +22,8 @@ class Unit {
  public:
   virtual ~Unit() = default;
 
-  /// Does the work of cycle `now` and returns when the unit itself wants to run again, or kNever. It may be called in
-  /// any cycle: a tick with nothing to do changes nothing. It may touch other units only through links and bulletins.
+  /// Does the work of cycle `now`. Returns the cycle in which the unit wants to tick again, or kNever. It may be called
+  /// in any cycle: a tick with nothing to do changes nothing. It affects other units only through links and bulletins.
   virtual Cycle tick(Cycle now) = 0;
 
   /// Runs after every unit's tick of the cycle, for units that asked for it with Scheduler::defer: functional stores
@@ -37,7 +37,7 @@ class Unit {
   void log_to(EventLog* log) { log_ = log; }
 
  protected:
-  /// One line of the log; costs a branch when nobody looks.
+  /// One line of the log; costs a branch when logging is off.
   template <class... Args>
   void event(Cycle now, fmt::format_string<Args...> format, Args&&... args) {
     if (log_ == nullptr) [[likely]]

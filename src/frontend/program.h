@@ -34,7 +34,7 @@ struct KernelArgument {
   enum class Kind : u8 { kAny, kWhole, kFloat };  // a buffer's address is a whole number
   std::vector<u8> bytes;
   Kind kind = Kind::kAny;
-  std::string origin = {};  // what messages call it, where somebody wrote it into a file
+  std::string origin = {};  // its place in a user's file, for messages
 };
 
 struct Launch {

@@ -460,9 +460,4 @@ ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
   return {std::make_unique<UserProgram>(std::move(reader)), std::move(code)};
 }
 
-ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option) {
-  if (text.ends_with(".toml")) return load_user_program(text);
-  return make_workload(parse_workload(text, size, option));
-}
-
 }  // namespace terrace

@@ -13,7 +13,4 @@ namespace terrace {
 /// and key. `seed` is of the contents that are drawn, where the file gives none.
 ProgramInstance load_user_program(const std::string& toml_path, u64 seed = 1);
 
-/// What --tenant and exec take: FILE.toml, or NAME[:key=value,...] of a workload.
-ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option = "--tenant");
-
 }  // namespace terrace

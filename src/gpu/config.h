@@ -32,25 +32,25 @@ struct RunConfig {
   bool relaunch = true;
   void describe(Fields& v) {
     v("tenants", tenants,
-      "workloads, separated by spaces, each NAME or NAME:key=value,...; arrive=N and leave=N give the cycles in which "
-      "a tenant comes and goes");
+      "workloads, separated by spaces, each NAME or NAME:key=value,...; arrive=N and leave=N are the cycles in which a "
+      "tenant arrives and leaves");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
-    v("until", until, "when the run ends: completed, cycles:N or instructions:N (of threads)");
-    v("sms", sms, in(1, 256), "SMs of each tenant; empty divides them evenly");
-    v("seed", seed, in(0, Range::kHighest), "where all randomness comes from");
+    v("until", until, "when the run ends: completed, cycles:N or instructions:N (thread instructions)");
+    v("sms", sms, in(1, 256), "number of SMs of each tenant; empty: divided evenly");
+    v("seed", seed, in(0, Range::kHighest), "seed of every random stream");
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
-      "each tenant comes, and goes, up to so many cycles late, by a number that the seed draws for it");
-    v("warmup", warmup, in(0, Range::kHighest), "cycles that statistics leave out");
+      "each tenant arrives, and leaves, up to this many cycles late, by a random number drawn from the seed");
+    v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics leave out");
     v("epoch", epoch, in(0, Range::kHighest),
-      "cycles of an epoch, at whose end policies that go by epochs decide anew and a timeline has a line; 0 is none");
+      "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
-      "thread instructions after which a run ends; 0 is none");
+      "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
-      "cycles without an instruction that end the run as a livelock");
-    v("relaunch", relaunch, "a tenant that completes starts again while others have not");
+      "cycles without an issued instruction after which the run ends as a livelock");
+    v("relaunch", relaunch, "a tenant that completes starts again until every tenant has completed once");
   }
   void validate(Validation& v) const {
-    v.require(parse_until(until).has_value(), "until", "is none of \"completed\", \"cycles:N\" and \"instructions:N\"");
+    v.require(parse_until(until).has_value(), "until", "must be \"completed\", \"cycles:N\" or \"instructions:N\"");
   }
 };
 
@@ -72,18 +72,21 @@ struct TenancyConfig {
   bool divides_by_number() const { return sharing == Sharing::kSpatial && partition.make({})->never_moves(); }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
-      "whether each tenant has SMs of its own, or all have every SM in turn, their resident blocks put aside "
-      "meanwhile");
-    v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn, when tenants share in time");
+      "spatial: each tenant has its own SMs; time: tenants take turns on all SMs, and their resident blocks are set "
+      "aside in between");
+    v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn under time sharing");
     v("switch_cycles", switch_cycles, in(0, Range::kHighest),
-      "cycles from the last answer to the old tenant to the first instruction of the new one");
-    v.policy("partition", partition, "whose SMs are whose, when tenants share in space");
-    v("launch_gap", launch_gap, in(0, 1'000'000), "cycles between a kernel's end and the next one's first block");
-    v("reference_design", reference_design, "design under which a tenant runs alone, for relative metrics");
-    v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant that runs alone; 0 is as many as in the shared run");
-    v("flush_on_relaunch", flush_on_relaunch, "a tenant that starts again finds its TLBs and walk caches empty");
-    v("flush_on_switch", flush_on_switch, "an SM that goes to another tenant forgets the translations of the old one");
-    v("blame", blame, "count which tenant's requests wait for which tenant, when there are several tenants");
+      "cycles of a switch: from the last answer to the old tenant to the first instruction of the new one");
+    v.policy("partition", partition, "which SMs belong to which tenant under spatial sharing");
+    v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
+    v("reference_design", reference_design, "design of the alone runs that relative metrics refer to");
+    v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant in its alone run; 0: as many as in the shared run");
+    v("flush_on_relaunch", flush_on_relaunch, "flush a tenant's TLB and walk-cache entries when it starts again");
+    v("flush_on_switch", flush_on_switch,
+      "flush the old tenant's entries from the L1 TLB of an SM that changes its tenant");
+    v("blame", blame,
+      "with several tenants, count the cycles that requests wait, by the tenant that holds the resource "
+      "(docs/blame.md)");
   }
 };
 
@@ -106,16 +109,17 @@ struct GpuConfig {
 
   void describe(Fields& v) {
     v("name", name, "name of the machine");
-    v("core_mhz", core_mhz, in(1, 10'000), "core clock, in MHz: SMs, caches and interconnect");
+    v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and interconnect, in MHz");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
     v("translation", translation, {"ideal", "before_l1", "after_l1", "after_l2"},
-      "where addresses are translated: nowhere, every look-up hits (ideal); before each SM's L1; after an L1 miss, so "
-      "that L1 lines have virtual names; or after an L2 miss, so that L1 and L2 lines have virtual names");
-    v.group("pages", pages, "pages, their frames and their tables");
+      "where addresses are translated: ideal: every look-up hits at once; before_l1: before each SM's L1 cache; "
+      "after_l1: after an L1 miss, so the L1 has virtual addresses; after_l2: after an L2 miss, so L1 and L2 have "
+      "virtual addresses");
+    v.group("pages", pages, "pages, frames and page tables");
     v.group("sm", sm, "streaming multiprocessors");
     v.group("l1_tlb", l1_tlb, "TLB of each SM");
     v.group("l1", l1, "data cache of each SM");
-    v.group("l2_tlb", l2_tlb, "TLB that the SMs share");
+    v.group("l2_tlb", l2_tlb, "shared TLB, the second level");
     v.group("mmu", mmu, "page walks");
     v.group("noc", noc, "interconnect between SMs and L2");
     v.group("l2", l2, "shared cache");
@@ -137,22 +141,22 @@ struct GpuConfig {
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
     v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),
-              "l1.bytes", "must give a power of two of sets of {} ways of {} bytes", l1.ways, line_bytes);
+              "l1.bytes", "must give a power-of-two number of sets of {} ways of {} bytes", l1.ways, line_bytes);
     const u32 slice = l2.bytes / l2.slices;
     v.require(slice % (l2.ways * line_bytes) == 0 && std::has_single_bit(slice / (l2.ways * line_bytes)), "l2.bytes",
-              "must give each of {} slices a power of two of sets of {} ways of {} bytes", l2.slices, l2.ways,
+              "must give each of {} slices a power-of-two number of sets of {} ways of {} bytes", l2.slices, l2.ways,
               line_bytes);
     v.require(l2.victim.use != "tenant_ways" || dram.partition == MemoryPartition::kNone || !slice_by_channel,
               "l2.victim.use",
-              "must not be tenant_ways when dram.partition is channels: a channel's slices of the L2 are its tenant's "
-              "own already");
+              "must not be tenant_ways when dram.partition is channels: the L2 slices of a channel already belong to "
+              "its tenant");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
-    v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; leave out run.sms");
+    v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; remove run.sms");
     const auto partitioner = tenancy.partition.make({});
     v.require(!time || partitioner->never_moves(), "tenancy.partition.use",
-              "has nothing to divide when tenants share in time");
+              "must be fixed under time sharing, where every tenant has all SMs");
     v.require(partitioner->never_moves() || run.sms.empty(), "tenancy.partition.use",
-              "divides the SMs by itself; leave out run.sms");
+              "divides the SMs by itself; remove run.sms");
     v.require(!partitioner->by_epochs() || run.epoch != 0, "tenancy.partition.use",
               "decides at epochs; give their length (run.epoch)");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",

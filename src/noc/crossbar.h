@@ -29,9 +29,9 @@ struct NocConfig {
   u32 lane_packets = 4;
   void describe(Fields& v) {
     v("latency", latency, in(1, 10'000), "cycles from an input port to an output port");
-    v("flit_bytes", flit_bytes, in(1, 1024), "bytes that a port moves per cycle");
-    v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet besides its data");
-    v("lane_packets", lane_packets, in(1, 1024), "packets between one input and one output, on the way and waiting");
+    v("flit_bytes", flit_bytes, in(1, 1024), "bytes that a port transfers per cycle");
+    v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet's header");
+    v("lane_packets", lane_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
   }
   u32 flits(u32 data_bytes) const { return (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes; }
 };
@@ -127,7 +127,7 @@ class Crossbar {
   /// Which tenant's packets wait for which tenant at an output. `more` says for what else than the port they may wait:
   /// the receiver does not take them. Before the first cycle.
   void enable_blame(u32 output_index, u32 tenants, const std::vector<Blame::Cause>& more = {}) {
-    std::vector<Blame::Cause> causes{{"port", "packets wait for an output port, the last one received holds it"}};
+    std::vector<Blame::Cause> causes{{"port", "packets wait for the output port; holder: the packet received last"}};
     causes.insert(causes.end(), more.begin(), more.end());
     Output& output = outputs_[output_index];
     output.blame.enable(tenants, causes, 1);

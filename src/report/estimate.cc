@@ -10,7 +10,7 @@ namespace terrace {
 
 namespace {
 
-/// As many digits as tell: small numbers have more behind the point.
+/// About four significant digits.
 std::string number_text(double value) {
   const double size = std::fabs(value);
   constexpr double kExact = 9e15;  // whole numbers below are exact in a double

@@ -17,7 +17,7 @@ namespace terrace {
 struct Estimate {
   Interval value;
   bool verdict = false;              // the value is 1 or 0: whether a comparison holds beyond its interval
-  std::optional<bool> within_noise;  // nothing: there is one seed, or nobody said which value means no difference
+  std::optional<bool> within_noise;  // empty: there is one seed, or no neutral value is given
 
   bool noise() const { return within_noise.value_or(false); }
 };

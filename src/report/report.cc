@@ -170,7 +170,7 @@ std::string write_report(const std::string& store_path, const std::string& out, 
   const fs::path folder(out);
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) input_error("{}: cannot be made: {}", out, error.message());
+  if (error) input_error("{}: cannot be created: {}", out, error.message());
   SweepReport report;
   for (const std::string& sweep : store.sweeps()) report_sweep(store, sweep, report);
   std::string said = report.text;

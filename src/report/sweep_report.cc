@@ -62,7 +62,7 @@ std::string html_of(const ShownTable& table) {
   return html + "</tr></table>\n" + html_notes(table.notes);
 }
 
-/// Who waited for whom at each point that counted it: a table each, folded up.
+/// The interference of each point that measured it: one table each, collapsed.
 std::string blame_of(Store& store, const std::string& sweep) {
   Statement tenants(store.database(),
                     "SELECT name FROM tenant JOIN job ON job.number = tenant.job WHERE job.id = ? ORDER BY tenant");
@@ -82,8 +82,8 @@ std::string blame_of(Store& store, const std::string& sweep) {
     html += fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(where), blame.html(names));
   }
   if (html.empty()) return html;
-  return "<h3>Who waits for whom</h3>\n<p>Cycles that requests waited, and which share of them for what whom held "
-         "(red: others).</p>\n" +
+  return "<h3>Interference</h3>\n<p>Cycles that requests spent waiting, by the tenant that held the resource (red: "
+         "another tenant).</p>\n" +
          html;
 }
 
@@ -96,7 +96,7 @@ void report_claims(const SweepFile& file, const std::string& sweep, ResultSource
     std::string problem;
     try {
       const Estimates values = estimates_of(Expression(claim.value).evaluate(results), {}, claim.neutral);
-      if (!values.scalar()) input_error("has {} values, and a claim is one number; take a mean", values.rows.size());
+      if (!values.scalar()) input_error("has {} values, but a claim is one number; take a mean", values.rows.size());
       estimate = values.rows.begin()->second;
       shown.add(estimate);
     } catch (const InputError& error) {
@@ -145,7 +145,7 @@ void report_plot(const Plot& plot, const std::string& sweep, ResultSource& resul
     report.pictures.emplace_back(image, svg);
   } catch (const InputError& error) {
     report.html += fmt::format("<p>{}: {}</p>\n", escaped(plot.title), escaped(error.what()));
-    report.problems.push_back(fmt::format("{} is not drawn: {}", image, error.what()));
+    report.problems.push_back(fmt::format("{} cannot be drawn: {}", image, error.what()));
   }
 }
 
@@ -204,7 +204,7 @@ ShownPlot plot_of(const Plot& plot, ResultSource& results) {
     auto& points = drawn.chart.panels[panel][series];
     for (const ChartPoint& point : points)
       if (point.x == x)
-        input_error("plot {}: has several values at {} = {}; choose with brackets, or take a mean", plot.name, plot.x,
+        input_error("plot {}: has several values at {} = {}; select with brackets, or take a mean", plot.name, plot.x,
                     x);
     points.push_back({x, estimate.value.mean, estimate.value.half_width, estimate.noise()});
     signs.add(estimate);

@@ -1,6 +1,6 @@
-// Runs of a tenant alone, which relative metrics rest on: the machine under its reference design, with as many SMs as
-// the machine says or the tenant had beside others (mechanisms of the papers: the reference is fixed, whatever design
-// is compared with it).
+// Alone runs, the reference of relative metrics: one tenant on the machine under its reference design, with as many SMs
+// as the machine's configuration says or as the tenant has in the shared run. The reference does not depend on the
+// design that is compared with it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace terrace {
 
-/// The design under which tenants of this machine run alone; empty: the machine as it is. `find` throws an InputError
-/// for a design that is not there: then it is "ideal", and `note` says so.
+/// The design of this machine's alone runs; empty: no design. `find` throws an InputError for a design that does not
+/// exist: then "ideal" is used, and `note` says so.
 std::string reference_design(const GpuConfig& shared, const std::function<void(const std::string&)>& find,
                              std::string& note);
 
 /// One tenant of a shared run alone. `base`: the machine under the reference design.
 GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenant);
 
-/// Adds what follows from the tenants' rates alone to the result of a shared run: slowdowns and relative metrics, with
-/// the reference beside them.
+/// Adds slowdowns and relative metrics, with their reference, to the result of a shared run, given the IPC of each
+/// tenant alone.
 void add_relative_metrics(RunResult& result, std::span<const double> alone_ipc, const std::string& reference);
 
 }  // namespace terrace

@@ -18,8 +18,8 @@ struct Part {
   const char* title;
 };
 constexpr Part kParts[] = {
-    {"l2_tlb.", "shared TLB"}, {"mmu.", "page walks"}, {"noc.to_l2.", "crossbar"},
-    {"l2.", "L2 cache"},       {"dram.", "memory"},    {"noc.to_mmu.", "walks' port"},
+    {"l2_tlb.", "shared TLB"}, {"mmu.", "page walkers"}, {"noc.to_l2.", "crossbar to L2"},
+    {"l2.", "L2 cache"},       {"dram.", "DRAM"},        {"noc.to_mmu.", "crossbar to MMU"},
 };
 
 /// "gpu.mmu.0.blame.walkers" is "mmu.walkers". What waits at a slice's port for the slice itself waits for the L2.
@@ -47,7 +47,7 @@ Tree tree_of(const BlameMatrix& matrix) {
   return rows;
 }
 
-/// Two copies of a program are told apart by their numbers.
+/// Copies of the same program get numbers.
 std::vector<std::string> distinct(std::vector<std::string> names) {
   const std::vector<std::string> given = names;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -59,7 +59,7 @@ double percent(u64 part, u64 all) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(all);
 }
 
-/// Of more tenants the others are one column: a matrix of sixteen by sixteen fits no line.
+/// With more tenants all others share one column: sixteen columns would be too wide.
 constexpr u32 kNamedTenants = 6;
 
 }  // namespace
@@ -95,11 +95,11 @@ Tree BlameSummary::json() const {
 std::vector<std::string> BlameSummary::columns(const std::vector<std::string>& names) const {
   std::vector<std::string> titles{"tenant", "waits at", "cycles"};
   if (tenants_ > kNamedTenants) {
-    titles.insert(titles.end(), {"for itself", "for others"});
+    titles.insert(titles.end(), {"held by itself", "by others"});
   } else {
-    for (const std::string& name : names) titles.push_back("for " + name);
+    for (const std::string& name : names) titles.push_back("held by " + name);
   }
-  titles.emplace_back("for nobody");
+  titles.emplace_back("by nobody");
   return titles;
 }
 
@@ -120,7 +120,7 @@ std::vector<BlameSummary::Line> BlameSummary::lines() const {
       }
       add_line(tenant, part.title, std::move(row));
     }
-    add_line(tenant, "everywhere", total_[tenant]);
+    add_line(tenant, "total", total_[tenant]);
   }
   return lines;
 }
@@ -146,7 +146,7 @@ std::string BlameSummary::html(const std::vector<std::string>& tenants) const {
         fmt::format("</tr>\n<tr><td>{}</td><td>{}</td><td>{}</td>", escaped(names[line.tenant]), line.where, line.all);
     for (u32 i = 0; i < line.cycles.size(); ++i) {
       const double share = percent(line.cycles[i], line.all);
-      // What others hold is red, one's own blue, nobody's grey.
+      // Red: held by another tenant; blue: by the tenant itself; grey: by nobody.
       const bool own = i == (tenants_ > kNamedTenants ? 0 : line.tenant), nobody = i + 1 == line.cycles.size();
       html += fmt::format("<td style=\"background:rgba({},{:.2f})\">{:.1f} %</td>",
                           nobody ? "128,128,128"

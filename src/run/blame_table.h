@@ -1,4 +1,5 @@
-// Who waited for whom in a run, over all units of a kind: for the result file and for a person.
+// Cycles that requests waited in a run, by the tenant that held the resource, summed over all units of a kind: for the
+// result file and as a table.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace terrace {
 
-/// Rows are tenants that wait, columns those that hold what they wait for, then nobody.
+/// Rows are the tenants that wait; columns are the tenants that hold the resource, then nobody.
 using BlameMatrix = std::vector<std::vector<u64>>;
 
 class BlameSummary {
@@ -30,8 +31,7 @@ class BlameSummary {
   bool empty() const { return by_cause_.empty(); }
   /// {"total": [[...]], "causes": {"mmu.walkers": [[...]], ...}}
   Tree json() const;
-  /// For each tenant and part of the machine, then for everything: how long its requests waited, and which share of
-  /// that for whom.
+  /// For each tenant, by part of the machine and in total: how long its requests waited, and the share of each holder.
   TextTable table(const std::vector<std::string>& tenants) const;
   /// The same with shares as shades.
   std::string html(const std::vector<std::string>& tenants) const;

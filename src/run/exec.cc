@@ -59,7 +59,7 @@ Loaded load(const ExecOptions& options) {
 }
 
 std::string access_text(const FunctionalCounts& counts) {
-  if (counts.line_accesses == 0) return "no access to global memory";
+  if (counts.line_accesses == 0) return "no accesses to global memory";
   return fmt::format("{} accesses, {:.2f} lines/access, {:.2f} pages/access (at most {})", counts.line_accesses,
                      counts.lines_per_access(), counts.pages_per_access(), counts.max_pages);
 }
@@ -130,9 +130,9 @@ ExecResult execute_program(const ExecOptions& options) {
 std::string exec_text(const ExecResult& result) {
   std::string text = result.program;
   for (const auto& [key, value] : result.params) text += fmt::format(" {}={}", key, value);
-  text += fmt::format("\n  {:.2f} MiB, {} launches, device code {} ({})\n",
-                      static_cast<double>(result.footprint_bytes) / (1 << 20), result.total.launches, result.code_file,
-                      hash_text(result.code_hash));
+  text += fmt::format("\n  {:.2f} MiB, {} launch{}, device code {} ({})\n",
+                      static_cast<double>(result.footprint_bytes) / (1 << 20), result.total.launches,
+                      result.total.launches == 1 ? "" : "es", result.code_file, hash_text(result.code_hash));
   const u64 all = result.total.warp_instructions;
   text += fmt::format("  {} warp instructions, {} thread instructions\n", all, result.total.thread_instructions);
   for (u32 cls = 0; cls < kInstClasses; ++cls) {

@@ -1,5 +1,5 @@
-// What makes a job the same job: its resolved configuration, the code, and the device code of its tenants. A finished
-// job is never run twice; one of which anything changed always is.
+// What identifies a job: its resolved configuration, the code, and the device code of its tenants. A finished job is
+// never run again unless one of these has changed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace terrace {
 
-/// What a tenant's program adds to a job besides its name.
+/// What a tenant's program contributes to the identity of a job.
 struct ProgramFacts {
   std::string ptx;          // hash of its device code
-  std::string hash;         // of all it rests on: of a user's program also its TOML file and every file that it names
-  u64 footprint_bytes = 0;  // of its buffers; 0 for a user's program, which does not tell beforehand
+  std::string hash;         // of all it depends on: for a user's program also its TOML file and every file it names
+  u64 footprint_bytes = 0;  // of its buffers; 0 for a user's program, where it is not known in advance
 };
 
 /// Looks at each program once.

@@ -55,8 +55,9 @@ ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
 
 std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const std::vector<std::string> names = split_words(config.run.tenants);
-  if (names.empty()) input_error("run.tenants: nobody runs; name a workload (--tenant gups)");
-  if (names.size() > kMaxTenants) input_error("run.tenants: {} tenants are more than {}", names.size(), kMaxTenants);
+  if (names.empty()) input_error("run.tenants: there is no tenant; name a workload (--tenant gups)");
+  if (names.size() > kMaxTenants)
+    input_error("run.tenants: {} tenants are more than the maximum of {}", names.size(), kMaxTenants);
   const auto shares = share_sms(config, static_cast<u32>(names.size()));
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {

@@ -1,5 +1,5 @@
-// One simulation from its configuration to its result: makes the tenants' programs, builds the GPU, runs it, and says
-// what happened.
+// One simulation, from its configuration to its result: loads the tenants' programs, builds the GPU, runs it and
+// describes the result.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,8 +16,8 @@ namespace terrace {
 struct RunRequest {
   GpuConfig config;
   bool check = false;  // also check every tenant's results
-  /// Called now and then: part done (negative when nobody knows), cycles, warp instructions. It may throw to end the
-  /// run.
+  /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
+  /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;
   Scheduler::Options options;
   std::string log;                       // UNIT@FROM:TO, or empty

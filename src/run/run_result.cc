@@ -42,7 +42,7 @@ class TenantTotals {
     SIM_CHECK(total, "the result uses {}, and no counter is called so", pattern);
     return *total;
   }
-  /// Of a statistic that only some policies keep.
+  /// Of a statistic that only some policies or machines keep.
   u64 if_kept(const std::string& pattern) const { return stats_.total(pattern, tenant_).value_or(0); }
 
  private:
@@ -197,7 +197,7 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     if (gpu.translates()) tree["translation"] = describe_translation(gpu.stats(), TenantId(i));
     if (tenant.check) tree["check"] = Tree{{"passed", tenant.check->passed}, {"message", tenant.check->message}};
     if (!progress.fault.empty())
-      result.faults.push_back(fmt::format("tenant {}, {}, ended by a fault: {}", i, tenant.name, progress.fault));
+      result.faults.push_back(fmt::format("tenant {}, {}, was ended by a fault: {}", i, tenant.name, progress.fault));
     result.checks_passed &= tenant.check ? tenant.check->passed : !check_asked;
     table.rows.push_back(
         row_of(tenant, progress, rate, tree.find("translation"), note_on(tenant, progress, rate.capped, check_asked)));
@@ -232,8 +232,8 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     result.json["blame"] = blame.json();
     std::vector<std::string> names;
     for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
-    result.text += "\nWho waits for whom: cycles that requests waited, and which share of them for what whom held\n" +
-                   blame.table(names).plain();
+    result.text +=
+        "\nCycles that requests spent waiting, by the tenant that held the resource:\n" + blame.table(names).plain();
   }
   return result;
 }

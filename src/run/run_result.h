@@ -1,4 +1,4 @@
-// What a run says when it is over: the JSON of schema terrace.run/1, and the same for a person.
+// Describes the result of a run: as JSON (schema terrace.run/1) and as text.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// How many SMs each tenant of a configuration has, for whoever runs it or plans runs that are compared with it.
+// How many SMs each tenant of a configuration has: for the run itself, and for the alone runs it is compared with.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace terrace {
 
-/// run.sms; without it, even shares; all of them for everyone when tenants share in time. Shares that the machine
-/// does not have are the user's error.
+/// run.sms if given, otherwise even shares; under time sharing, all SMs for every tenant. Asking for more SMs than the
+/// machine has is an InputError.
 std::vector<u64> sms_of_tenants(const GpuConfig& config, u32 tenants);
 
 }  // namespace terrace

@@ -35,8 +35,8 @@ TenantSpec parse_tenant(std::string_view text, std::string_view option) {
       continue;
     }
     if (spec.is_file())
-      input_error("{}: {} has no key \"{}\"; the file says everything but arrive and leave itself", option, name,
-                  given.path);
+      input_error("{}: {} has no key \"{}\"; only arrive and leave can be given, everything else is in the file",
+                  option, name, given.path);
     spec.program += before + given.path + "=" + std::get<std::string>(given.value.value);
     before = ',';
   }

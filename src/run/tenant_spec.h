@@ -1,5 +1,5 @@
 // A tenant as a user names it: NAME[:key=value,...] or FILE.toml[:key=value,...]. The keys `arrive` and `leave` say
-// when it is on the GPU; all others are parameters of the workload. A file has no others: it says everything itself.
+// when it is on the GPU; all others are parameters of the workload. A file takes only these two.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,8 +26,8 @@ struct TenantSpec {
 /// place.
 TenantSpec parse_tenant(std::string_view text, std::string_view option = "run.tenants");
 
-/// The same with arrive and leave as late as run.arrival_spread and the seed make the run's tenant of that number. Its
-/// stay moves as a whole: it keeps its length.
+/// The same, with the random delay that run.arrival_spread and the seed give to the tenant with this number. `arrive`
+/// and `leave` are delayed by the same number of cycles.
 TenantSpec delayed(TenantSpec spec, const RunConfig& run, u32 tenant);
 
 }  // namespace terrace

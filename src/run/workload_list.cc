@@ -44,9 +44,9 @@ std::string workloads_text(bool markdown) {
     const WorkloadInfo& info = workload->info();
     text += markdown ? fmt::format("\n## {}\n\n{}.\n\n", info.name, info.purpose)
                      : fmt::format("{}: {}\n", info.name, info.purpose);
-    text += fmt::format("{}from {}; run by {}\n", point, info.origin, info.papers);
+    text += fmt::format("{}from {}; used by {}\n", point, info.origin, info.papers);
     text += fmt::format("{}variants {}{}\n", point, fmt::join(info.variants, ", "),
-                        info.paper_needs_variant ? "; size paper needs one" : "");
+                        info.paper_needs_variant ? "; --size paper needs one of them" : "");
     text += fmt::format("{}MiB at {}\n", point, footprints(*workload));
     const auto params = workload->preset(InputSize::kTiny, "");
     for (const FieldInfo& field : fields_of(*params))

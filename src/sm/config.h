@@ -16,7 +16,7 @@ struct PipeConfig {
   u32 interval = 1;
   void describe(Fields& v) {
     v("latency", latency, in(1, 1000), "cycles from issue until a dependent instruction may issue");
-    v("interval", interval, in(1, 1000), "cycles between two issues to this pipeline, per scheduler");
+    v("interval", interval, in(1, 1000), "cycles between two issues to this pipeline, per warp scheduler");
   }
 };
 
@@ -36,25 +36,25 @@ struct SmConfig {
   u32 memory_ports = 1;
 
   void describe(Fields& v) {
-    v("count", count, in(1, 256), "SMs of the GPU");
-    v("warp_width", warp_width, in(1, 64), "threads of a warp");
-    v("warps", warps, in(1, 64), "warps that an SM holds");
-    v("blocks", blocks, in(1, 64), "thread blocks that an SM holds");
-    v("registers", registers, in(1, 1 << 24), "32-bit registers of an SM");
-    v("shared_bytes", shared_bytes, in(0, 1 << 24), "shared memory of an SM");
+    v("count", count, in(1, 256), "number of SMs");
+    v("warp_width", warp_width, in(1, 64), "threads per warp");
+    v("warps", warps, in(1, 64), "resident warps per SM");
+    v("blocks", blocks, in(1, 64), "resident thread blocks per SM");
+    v("registers", registers, in(1, 1 << 24), "32-bit registers per SM");
+    v("shared_bytes", shared_bytes, in(0, 1 << 24), "bytes of shared memory per SM");
     v("schedulers", schedulers, in(1, 4),
-      "warp schedulers; each issues one instruction per cycle from its share of warps");
-    v.policy("warp_scheduler", warp_scheduler, "which of the ready warps issues");
+      "warp schedulers per SM; each issues one instruction per cycle from its share of the warps");
+    v.policy("warp_scheduler", warp_scheduler, "which ready warp issues");
     v.group("integer", integer, "integer and logic instructions");
     v.group("single", single, "single-precision instructions");
     v.group("double", half_rate, "double-precision instructions");
     v.group("special", special, "approximate functions");
     v.group("shared", shared, "shared-memory accesses without bank conflicts");
     v.group("control", control, "branches, barriers and fences");
-    v("constant_latency", constant_latency, in(1, 1000), "cycles of a constant or parameter load, which always hits");
+    v("constant_latency", constant_latency, in(1, 1000), "latency of a constant or parameter load, which always hits");
     v("shared_banks", shared_banks, in(1, 64), "banks of shared memory, each four bytes wide");
-    v("memory_queue", memory_queue, in(1, 64), "memory instructions that may wait at the load-store unit");
-    v("memory_ports", memory_ports, in(1, 8), "line accesses that the load-store unit makes per cycle");
+    v("memory_queue", memory_queue, in(1, 64), "entries of the load-store unit's instruction queue");
+    v("memory_ports", memory_ports, in(1, 8), "line accesses per cycle of the load-store unit");
   }
   const PipeConfig& pipe(InstClass cls) const {
     switch (cls) {

@@ -8,26 +8,29 @@
 namespace terrace {
 
 void InstructionWalkStats::describe(StatFields& v) {
-  v("instructions", instructions, "instructions", "memory instructions that asked for at least one walk");
-  v("walks", walks, "walks", "walks of those");
-  v("reads", reads, "lines", "reads of page-table entries of those");
-  v("several", several, "instructions", "that asked for at least two walks");
-  v("interleaved", interleaved, "instructions", "of those: another instruction's walk started between two of theirs");
+  v("instructions", instructions, "instructions", "memory instructions with at least one walk");
+  v("walks", walks, "walks", "walks of these instructions");
+  v("reads", reads, "lines", "page-table reads of these instructions");
+  v("several", several, "instructions", "memory instructions with at least two walks");
+  v("interleaved", interleaved, "instructions",
+    "of the instructions with two walks or more: another instruction's walk started between two of their own");
   v("first_latency", first_latency, "cycles",
-    "from the request to the end of the walk that ended first, of those with two, summed");
+    "latency of the walk that ended first, summed over instructions with two walks or more");
   v("last_latency", last_latency, "cycles",
-    "from the request to the end of the walk that ended last, of those with two, summed");
-  v("gap", gap, "cycles", "from the end of the first to the end of the last, of those with two, summed");
+    "latency of the walk that ended last, summed over instructions with two walks or more");
+  v("gap", gap, "cycles",
+    "from the end of the first walk to the end of the last, summed over instructions with two walks or more");
   for (u32 i = 0; i < kBuckets; ++i) {
     const u32 low = i * kBucketReads + 1;
     const bool open = i + 1 == kBuckets;
     v(open ? fmt::format("work_{}_up", low) : fmt::format("work_{}_{}", low, low + kBucketReads - 1), work[i],
       "instructions",
-      open ? fmt::format("that needed at least {} reads", low)
-           : fmt::format("that needed {} to {} reads", low, low + kBucketReads - 1));
+      open ? fmt::format("instructions that needed at least {} page-table reads", low)
+           : fmt::format("instructions that needed {} to {} page-table reads", low, low + kBucketReads - 1));
   }
-  v.ratio("interleaved_share", sum(interleaved), sum(several), "of instructions with several walks");
-  v.ratio("mean_gap", sum(gap), sum(several), "cycles between the first and the last end");
+  v.ratio("interleaved_share", sum(interleaved), sum(several),
+          "interleaved instructions per instruction with two walks or more");
+  v.ratio("mean_gap", sum(gap), sum(several), "mean cycles from the end of the first walk to the end of the last");
   v.ratio("mean_first_latency", sum(first_latency), sum(several), "cycles");
   v.ratio("mean_last_latency", sum(last_latency), sum(several), "cycles");
 }

@@ -36,11 +36,11 @@ struct LoadStoreStats {
   Counter blocked_cycles;
   InstructionWalkStats walks;
   void describe(StatFields& v) {
-    v("instructions", instructions, "instructions", "memory instructions that left the coalescer");
-    v("lines", lines, "lines", "line requests of those");
+    v("instructions", instructions, "instructions", "memory instructions that passed the coalescer");
+    v("lines", lines, "lines", "line requests of these instructions");
     v("completed_lines", completed_lines, "lines", "line requests answered");
     v("latency", latency, "cycles", "issue to completion, summed over memory instructions");
-    v("blocked_cycles", blocked_cycles, "cycles", "in which the oldest access could not go");
+    v("blocked_cycles", blocked_cycles, "cycles", "cycles in which the oldest access was refused");
     v.identity("every line request is answered", sum(lines), sum(completed_lines));
     v.group("walks", walks);
   }

@@ -31,21 +31,22 @@ struct SmStats {
   u64 unfinished_blocks = 0;  // that left before they had ended
   void describe(StatFields& v) {
     v("warp_instructions", warp_instructions, "instructions", "warp instructions issued");
-    v("thread_instructions", thread_instructions, "instructions", "the same, counted once for each active lane");
-    v("integer", integer, "instructions", "of those: integer, logic, moves");
-    v("single", single, "instructions", "single and half precision");
-    v("double", half_rate, "instructions", "double precision");
+    v("thread_instructions", thread_instructions, "instructions",
+      "thread instructions issued: one for each active lane of a warp instruction");
+    v("integer", integer, "instructions", "integer, logic and move warp instructions");
+    v("single", single, "instructions", "single- and half-precision warp instructions");
+    v("double", half_rate, "instructions", "double-precision warp instructions");
     v("special", special, "instructions", "approximate functions");
-    v("control", control, "instructions", "branches, calls, exits");
+    v("control", control, "instructions", "branches, calls and exits");
     v("barriers", barriers, "instructions", "barriers");
     v("fences", fences, "instructions", "memory fences");
-    v("memory", memory, "instructions", "loads, stores, atomics of any space");
-    v("blocks_started", blocks_started, "blocks", "thread blocks that began, or went on here");
-    v("blocks_done", blocks_done, "blocks", "thread blocks that ended");
-    v("busy_cycles", busy_cycles, "cycles", "in which at least one instruction issued");
-    v("stall_cycles", stall_cycles, "cycles", "in which warps were resident and none could issue");
+    v("memory", memory, "instructions", "loads, stores and atomics of any memory space");
+    v("blocks_started", blocks_started, "blocks", "thread blocks started or resumed here");
+    v("blocks_done", blocks_done, "blocks", "thread blocks completed");
+    v("busy_cycles", busy_cycles, "cycles", "cycles in which at least one instruction issued");
+    v("stall_cycles", stall_cycles, "cycles", "cycles in which warps were resident and none could issue");
     v("shared_accesses", shared_accesses, "instructions", "shared-memory accesses");
-    v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "added by bank conflicts");
+    v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "cycles added by bank conflicts");
     v.identity("every instruction has a class", sum(warp_instructions),
                sum(integer, single, half_rate, special, control, barriers, fences, memory));
     v.identity("every block that began ended or left", sum(blocks_started), sum(blocks_done, unfinished_blocks));

@@ -43,8 +43,9 @@ struct L1TlbStats : TlbStats {
   PerTenant<Counter> answers, waiting_instructions;
   void describe(StatFields& v) {
     TlbStats::describe(v);
-    v("answers", answers, "pages", "translations that arrived");
-    v("waiting_instructions", waiting_instructions, "instructions", "that a translation let go, summed");
+    v("answers", answers, "pages", "answers received");
+    v("waiting_instructions", waiting_instructions, "instructions",
+      "instructions that waited for an answer, summed over answers");
     v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
     v.identity("every miss is answered", sum(misses), sum(answers));
     v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));

@@ -12,7 +12,7 @@ namespace terrace {
 
 class WarpScheduler {
  public:
-  static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which of the ready warps issues"};
+  static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which ready warp issues"};
   struct Context {
     u32 warps = 64;  // slots are numbered below this
   };

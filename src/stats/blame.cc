@@ -166,7 +166,7 @@ void Blame::settle(Cycle now, const std::function<void(const Waiting&)>& visit) 
 }
 
 void Blame::describe(StatFields& v) {
-  v("waited", waited_, "cycles", "requests waited for what others, or they themselves, held; summed");
+  v("waited", waited_, "cycles", "cycles that requests waited, summed over all resources of this unit");
   Sum rows;
   for (std::size_t i = 0; i < causes_.size(); ++i) {
     v(causes_[i].name, matrices_[i], "cycles", causes_[i].doc);

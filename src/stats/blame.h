@@ -1,13 +1,14 @@
-// Who waits for whom. A unit that tenants share puts each request that waits into a room; a room waits for something,
-// and that has holders. Every cycle that a request spends in a room is charged to a holder. What has several parts (16
-// walkers, 256 miss entries) is charged part by part: in each cycle one part has its turn, and whoever holds that part
-// is charged, so charges are whole cycles and follow the shares. A part that nobody holds charges nobody.
+// Interference accounting: how many cycles requests wait in a unit that tenants share, by the tenant that holds the
+// resource. A waiting request is in a room; all requests of a room wait for the same resource, which has holders. Every
+// cycle that a request spends in a room is charged to a holder. A resource with several parts (16 walkers, 256 miss
+// entries) is charged part by part: in each cycle the holder of the next part is charged, so charges are whole cycles
+// and follow the shares. A part without a holder is charged to nobody.
 //
-// Holders are a meter: they count for how many cycles each held. What a request is charged is the difference of two
-// readings, when it comes and when it goes, so that nothing is done while it waits: the first is taken off its row, the
-// second put there, and `settle` reads for those that still wait. Independently its own waiting time is measured from
-// the cycle in which it came. Both must agree for each tenant, at the end of every run. Unless `enable` was called
-// nothing is counted. docs/blame.md has the readings.
+// Holders are a meter of the cycles for which each tenant held. A request is charged the difference of two readings, at
+// its arrival and its departure, so a waiting request costs no work: the first is subtracted from its row, the second
+// added, and `settle` reads for requests that still wait. Independently its waiting time is measured from its arrival.
+// Both must agree for each tenant at the end of every run. Nothing is counted unless `enable` was called. The rules are
+// in docs/blame.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,20 +21,20 @@
 
 namespace terrace {
 
-/// Cycles by holder, tenants and nobody, are added and taken off four at a time: a row of a few tenants in one go.
+/// Cycles by holder (the tenants, then nobody) are added and subtracted four at a time: a row of a few tenants at once.
 constexpr u32 kHoldersAtOnce = 4;
 constexpr u32 holders_with_padding(u32 tenants) {
   return (tenants + kHoldersAtOnce) / kHoldersAtOnce * kHoldersAtOnce;
 }
 
-/// Who holds the parts of something, and for how many cycles each did while somebody watched. A change holds from its
-/// cycle on. Aligned, so that with few tenants a change while nobody watches touches one line of a host's cache.
+/// Which tenants hold the parts of a resource, and for how many cycles each did while a request waited ("watched"). A
+/// change counts from its cycle on. Aligned, so that with few tenants an unwatched change touches one cache line.
 class alignas(64) Holders {
  public:
   Holders() = default;
   explicit Holders(u32 tenants, u32 parts = 0) : parts_(parts), nobody_(tenants) { held_[nobody_] = parts; }
 
-  /// Nobody holds any of so many parts.
+  /// The resource has this many parts, and no tenant holds any.
   void reset(u32 parts, Cycle now) {
     if (watchers_ > 0 && (parts_ != parts || held_[nobody_] != parts || sole_ != kSeveral)) count(now);
     sole_ = kSeveral;
@@ -123,7 +124,7 @@ class Blame {
   };
   using Room = u32;
 
-  /// From now on waiting is counted, for these causes, in so many rooms. Before the first cycle.
+  /// Turns counting on, for these causes, with this many rooms. Before the first cycle.
   void enable(u32 tenants, std::vector<Cause> causes, u32 rooms);
   bool on() const { return tenants_ != 0; }
   Holders holders(u32 parts = 0) const { return Holders(tenants_, parts); }
@@ -172,9 +173,9 @@ class Blame {
 
   /// A request that waits, and since when.
   using Waiting = std::function<void(TenantId tenant, Cycle since)>;
-  /// Closes the books before cycle `now`, so that rows sum up although requests still wait. `visit` calls its argument
-  /// for each that the unit really holds since before `now`: one that left unnoticed, or is said to have come at
-  /// another time, shows.
+  /// Closes the books before cycle `now`, so that rows add up although requests still wait. `visit` calls its argument
+  /// for each request that has really been waiting in the unit since before `now`: so a forgotten `leave`, or a wrong
+  /// time of arrival, is found.
   void settle(Cycle now, const std::function<void(const Waiting&)>& visit);
 
   void describe(StatFields& v);

@@ -37,8 +37,7 @@ class PerTenant {
   std::array<T, kMaxTenants> each_{};
 };
 
-/// How much each tenant (a row) has to do with each other one (a column), and with nobody (the last column). Without a
-/// call of `resize` it is empty, counts nothing and takes no room.
+/// A count for each pair of tenants (row, column), and a last column for nobody. Empty until `resize` is called.
 class TenantMatrix {
  public:
   void resize(u32 tenants) {

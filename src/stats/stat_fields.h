@@ -1,5 +1,5 @@
-// How a struct of statistics tells its members, once: the same list resets, takes snapshots, samples epochs, exports
-// JSON and CSV, documents, computes the digest, and checks conservation.
+// A struct of statistics describes its members once. The same description serves snapshots, epochs, export as JSON and
+// CSV, documentation, the digest, and the check of conservation laws.
 //
 //   struct TlbStats {
 //     PerTenant<Counter> lookups, hits, misses;

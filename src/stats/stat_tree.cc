@@ -156,12 +156,6 @@ void StatTree::identity(std::string sentence, std::vector<std::string> left, std
   identities_.push_back({std::move(sentence), std::move(left), std::move(right)});
 }
 
-void StatTree::reset() {
-  for (const Stat& stat : stats_)
-    for (Counter& cell : stat.cells) cell.value = 0;
-  base_.clear();
-}
-
 StatSnapshot StatTree::snapshot() const {
   StatSnapshot values;
   values.reserve(cells_);
@@ -234,14 +228,10 @@ std::optional<u64> StatTree::total(std::string_view pattern, std::optional<Tenan
   return total;
 }
 
-u64 StatTree::total_of(const std::vector<std::string>& patterns) const {
-  u64 sum = 0;
-  for (const std::string& pattern : patterns) {
-    const std::optional<u64> part = total(pattern);
-    SIM_CHECK(part, "an identity names {}, and no counter is called so", pattern);
-    sum += *part;
-  }
-  return sum;
+u64 StatTree::total_of(const std::string& pattern) const {
+  const std::optional<u64> found = total(pattern);
+  SIM_CHECK(found, "an identity names {}, and no counter is called so", pattern);
+  return *found;
 }
 
 void StatTree::check_identities(bool in_flight) const {

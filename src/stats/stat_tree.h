@@ -1,5 +1,5 @@
-// All statistics of a machine: each unit adds its struct under its name ("gpu.mmu", "gpu.sm.3"), and names are composed
-// only here. The tree refers to the structs; they must outlive it and stay where they are.
+// All statistics of a machine. Each unit adds its struct under its name ("gpu.mmu", "gpu.sm.3"); full names are
+// composed only here. The tree refers to the structs, which must outlive it and must not move.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,7 +40,7 @@ using StatSnapshot = std::vector<u64>;
 
 class StatTree {
  public:
-  /// Only so many tenants are exported; counting for any other is a broken invariant.
+  /// The number of tenants to export; a count for any other tenant is a broken invariant.
   explicit StatTree(u32 tenants = 1) : tenants_(tenants) {}
 
   void add(std::string path, StatsRef stats);
@@ -50,7 +50,6 @@ class StatTree {
   const std::vector<Stat>& stats() const { return stats_; }
   u32 tenants() const { return tenants_; }
 
-  void reset();
   StatSnapshot snapshot() const;
   /// From here on exports and the digest count: what came before (warm-up) is subtracted from them.
   void mark_start() { base_ = snapshot(); }
@@ -60,6 +59,8 @@ class StatTree {
   /// What the counters that a pattern names add up to since the machine began, warm-up included: of one tenant (those
   /// counted per tenant) or of all. Nothing when no counter has such a name.
   std::optional<u64> total(std::string_view pattern, std::optional<TenantId> tenant = std::nullopt) const;
+  /// The same of all tenants; a pattern that names no counter is a broken invariant.
+  u64 total_of(const std::string& pattern) const;
 
   /// Nested as the names are; each statistic is a table with its `unit` and value, `tenants` or histogram.
   Tree json() const;

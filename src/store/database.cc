@@ -70,22 +70,21 @@ void Database::fail(int code) {
   const bool full = (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);
   switch (full ? SQLITE_FULL : code & 0xff) {
     case SQLITE_FULL:
-      input_error("{}: the disk is full; free some space and give the same command again: what is stored is safe",
-                  path_);
+      input_error("{}: the disk is full; free some space and repeat the command: stored results are safe", path_);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      input_error("{}: cannot be written: it is read-only; allow writing, or name another --store", path_);
+      input_error("{}: cannot be written: it is read-only; make it writable, or name another --store", path_);
     case SQLITE_NOTADB:
       input_error("{}: is not a store of Terrace; name another file", path_);
     case SQLITE_CORRUPT:
-      input_error("{}: is damaged ({}); put back a copy, or save what can be read with: sqlite3 {} .recover", path_,
+      input_error("{}: is damaged ({}); restore a copy, or save what can be read with: sqlite3 {} .recover", path_,
                   said, path_);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       input_error("{}: another process has been writing for a minute; wait for it and try again", path_);
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
-      input_error("{}: cannot be read or written: {}; what is stored is safe", path_,
+      input_error("{}: cannot be read or written: {}; stored results are safe", path_,
                   system != 0 ? std::strerror(system) : said.c_str());
     default:
       break;

@@ -1,5 +1,5 @@
-// SQLite with our manners: every failure is an InputError of one sentence that names the file and the remedy, and
-// several processes may write to one file. The only user of sqlite3.h is database.cc.
+// A thin layer over SQLite: every failure is an InputError of one sentence that names the file and the remedy, and
+// several processes may write to one file. Only database.cc includes sqlite3.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ class Database {
  public:
   enum class Access : u8 { kReadOnly, kReadWrite };
 
-  /// Opens, and makes the file where there is none and writing is wanted. Nothing in it is changed yet.
+  /// Opens the file; creates it if it does not exist and is to be written. Changes nothing in it.
   Database(std::string path, Access access);
   ~Database();
   Database(const Database&) = delete;
@@ -33,8 +33,8 @@ class Database {
   /// Readers see the last commit while one process writes; a commit is on the disk before it returns.
   void use_write_ahead_log();
 
-  /// The transaction of one writer: begins when it is made, is undone unless it is committed. Other processes' writers
-  /// wait for it.
+  /// A write transaction: begins with the constructor and is rolled back unless it is committed. Writers in other
+  /// processes wait for it.
   class Transaction {
    public:
     explicit Transaction(Database& database);
@@ -58,7 +58,7 @@ class Database {
 
 using Cell = std::variant<std::monostate, i64, double, std::string>;
 
-/// A prepared statement: bind every `?` in order, then step. After the last row it may be bound anew.
+/// A prepared statement: bind every `?` in order, then step. After the last row it can be bound again.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);

@@ -11,7 +11,7 @@
 
 namespace terrace {
 
-/// What tells points apart: gpu, design, mix, list, size, seed, sms, until, grid, and each key of a set or tune table.
+/// What distinguishes points: gpu, design, mix, list, size, seed, sms, until, grid, and each key of set and tune.
 using Labels = std::map<std::string, std::string>;
 
 struct Point {

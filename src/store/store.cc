@@ -38,7 +38,7 @@ std::string settings_of(const Labels& labels) {
 
 const Tree& part(const Tree& tree, std::string_view key) {
   const Tree* found = tree.find(key);
-  if (!found) input_error("a result has no \"{}\"; it is none of terrace run", key);
+  if (!found) input_error("a result has no \"{}\"; it is not a result of terrace run", key);
   return *found;
 }
 
@@ -70,7 +70,7 @@ Store Store::existing(const std::string& path) {
   store.database_ = std::make_unique<Database>(path, Database::Access::kReadOnly);
   check_store(*store.database_);
   if (store.database_->number("PRAGMA user_version") != store_schema())
-    input_error("{}: has an older schema; any sweep with --store {} brings it up to date", path, path);
+    input_error("{}: has an older schema; any sweep with --store {} upgrades it", path, path);
   return store;
 }
 
@@ -265,15 +265,15 @@ std::vector<Point> Store::points(const std::string& sweep) {
 void check_result(const Job& job, const Tree& result) {
   const Tree* schema = result.find("schema");
   if (!schema || *schema != Tree("terrace.run/1")) input_error("a result's schema is not terrace.run/1");
-  // Somebody built anew while it ran: this is the result of another job.
+  // The program was rebuilt while the job ran: this is the result of another job.
   for (u64 i = 0; i < job.ptx.size(); ++i)
     if (part(part(result, "tenants").items().at(i), "ptx_hash") != Tree(job.ptx[i]))
-      input_error("the device code of {} changed while it ran; give the same command again", job.tenants);
+      input_error("the device code of {} changed while it ran; repeat the command", job.tenants);
   // Its run exits as a failure, and a sweep that was killed before it saw that must not take it for a result.
   const Tree::List& tenants = part(result, "tenants").items();
   const auto faulted = [](const Tree& tenant) { return !part(tenant, "faults").items().empty(); };
   if (!tenants.empty() && std::all_of(tenants.begin(), tenants.end(), faulted))
-    input_error("a fault ended every tenant of {}; mend their programs", job.tenants);
+    input_error("a fault ended every tenant of {}; correct their programs", job.tenants);
 }
 
 std::map<std::string, double> point_metrics(Store& store, const Point& point) {

@@ -1,5 +1,5 @@
-// Where results live: one SQLite file that many processes may use at once. A job's result goes in whole, in one
-// transaction that is on the disk when the call returns, or not at all. docs/sweeps.md explains the tables to users.
+// The store of results: one SQLite file that many processes may use at once. A job's result is written in one
+// transaction, which is on disk when the call returns. docs/sweeps.md explains the tables to users.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ struct JobState {
   std::string message;
 };
 
-/// What an earlier job took, for estimates.
+/// What an earlier job cost, for estimates.
 struct Effort {
   std::string machine, tenants, size;
   double seconds = 0;
@@ -31,8 +31,8 @@ struct Effort {
 
 class Store {
  public:
-  /// To write, made when it is not there, brought to the newest schema. Whatever is wrong with it is an InputError, and
-  /// then nothing in it was changed.
+  /// Opens it for writing; creates it if it does not exist, and upgrades it to the newest schema. If anything is wrong
+  /// with it, an InputError is thrown and nothing is changed.
   explicit Store(const std::string& path);
   /// To read.
   static Store existing(const std::string& path);
@@ -72,11 +72,11 @@ class Store {
   std::map<std::string, u64> stat_numbers_;
 };
 
-/// Refuses, as an InputError, what is no result of terrace run, one of other device code than the job was planned with,
-/// or one in which a fault ended every tenant.
+/// Throws an InputError if it is not a result of terrace run, if the device code is not the one the job was planned
+/// with, or if a fault ended every tenant.
 void check_result(const Job& job, const Tree& result);
 
-/// "weighted_speedup" and its kin of a point from its tenants' rates; nothing while a job is missing.
+/// The relative metrics of a point, from the rates of its tenants; none while a job is missing.
 std::map<std::string, double> point_metrics(Store& store, const Point& point);
 
 }  // namespace terrace

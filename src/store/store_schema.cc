@@ -119,7 +119,7 @@ u32 store_schema() {
 void check_store(Database& database) {
   // The whole file, once: damage that shows only hours later would cost the work in between.
   if (const std::string said = database.text("PRAGMA quick_check(1)"); said != "ok")
-    input_error("{}: is damaged ({}); put back a copy, or save what can be read with: sqlite3 {} .recover",
+    input_error("{}: is damaged ({}); restore a copy, or save what can be read with: sqlite3 {} .recover",
                 database.path(), said.substr(0, said.find('\n')), database.path());
   const u64 version = database.number("PRAGMA user_version");
   const u64 application = database.number("PRAGMA application_id");
@@ -127,8 +127,8 @@ void check_store(Database& database) {
   if (!empty && application != kStoreApplication)
     input_error("{}: is not a store of Terrace but another program's database; name another file", database.path());
   if (version > store_schema())
-    input_error("{}: has schema {}, and this version of Terrace knows up to {}; use a newer one", database.path(),
-                version, store_schema());
+    input_error("{}: has schema {}, and this version of Terrace knows schemas up to {}; use a newer version",
+                database.path(), version, store_schema());
 }
 
 void migrate_store(Database& database, u32 schema) {

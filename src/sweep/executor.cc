@@ -36,7 +36,7 @@ std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorO
   if (const auto found = executors().find(name); found != executors().end()) return found->second(options);
   std::vector<std::string> known;
   for (const auto& [its_name, make] : executors()) known.push_back(its_name);
-  input_error("--executor: no executor named \"{}\"; there is {}{}", name, fmt::join(known, ", "),
+  input_error("--executor: no executor named \"{}\"; available: {}{}", name, fmt::join(known, ", "),
               did_you_mean(name, known));
 }
 

@@ -1,7 +1,7 @@
-// Who runs jobs: processes on this machine now, a batch system some day. An executor is told to start jobs and asked
-// what ended; it knows nothing about sweeps, stores or results. A job is the command line
+// Runs jobs, for example as processes on this machine. An executor starts jobs and reports which have ended; it knows
+// nothing about sweeps, stores or results. A job is the command line
 //   PROGRAM run --gpu CONFIG --json RESULT --quiet
-// which leaves RESULT whole or not at all. Adding one: a file in executors/ that ends with a RegisterExecutor.
+// which writes RESULT completely or not at all. A new executor is a file in executors/ that ends with a RegisterExecutor.
 // SPDX-License-Identifier: MIT
 #pragma once
 

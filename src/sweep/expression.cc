@@ -144,7 +144,7 @@ Values compare(const std::string& op, const Values& left, const Values& right, c
 /// By bisection: the mean of sorted numbers is where the product of their ratios to it is one. Neither logarithms,
 /// which would make it depend on the host's library, nor overflow: small and large ratios take turns.
 double geometric_mean(const std::vector<double>& sorted) {
-  if (!(sorted.front() > 0)) input_error("gmean of {}: a geometric mean is of positive numbers", sorted.front());
+  if (!(sorted.front() > 0)) input_error("gmean of {}: a geometric mean needs positive numbers", sorted.front());
   double low = sorted.front(), high = sorted.back();
   while (true) {
     const double middle = low + (high - low) / 2;
@@ -195,7 +195,7 @@ Values aggregate_rows(const Node& node, const Values& inner, const Context& cont
     for (const std::size_t i : kept) key.push_back(row[i]);
     groups[key].push_back(&row);
   }
-  if (groups.empty()) input_error("{} of nothing: no run matches", node.word);
+  if (groups.empty()) input_error("{}: no run matches", node.word);
   for (const auto& [key, group] : groups) {
     std::vector<double> values;
     for (const auto* row : group) values.push_back(inner.rows.at(*row));

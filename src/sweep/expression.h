@@ -1,15 +1,16 @@
-// How a claim or a plot is computed from stored results, written in a sweep file instead of in code:
+// Expressions of sweep files, which compute claims, tables and plots from stored results:
 //
 //   gmean(total_ipc[design="dws"] / total_ipc[design="baseline"])
 //   mean(weighted_speedup[design="ideal"]) > mean(weighted_speedup[design="mask"]) > 1
 //   100 * sum(stat("l2.*.misses")) / sum(thread_instructions)
 //
-// A quantity has a value for each point of the sweep, named by its labels; brackets choose points by a label, which is
-// then gone. Operators join two sides on the labels that both have; means and their kin take everything, or keep the
-// labels that they are given: mean(total_ipc, "design"). docs/sweeps.md has the whole language.
+// A quantity has a value for each point of the sweep, identified by its labels. Brackets select points by a label, and
+// the result no longer has that label. Operators match the two sides by the labels that both have. Means and other
+// reductions remove all labels, or keep those they are given: mean(total_ipc, "design"). docs/sweeps.md has the whole
+// language.
 //
-// Where points are repeated under several seeds, the seed stays a label through all of this, so that each seed is
-// compared with itself, until a comparison or whoever shows the values takes the seeds together (estimate.h).
+// With several seeds the seed stays a label, so that each seed is compared with itself, until a comparison, or the code
+// that shows the values, combines the seeds (estimate.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +42,7 @@ class ResultSource {
   virtual std::optional<double> value(std::size_t point, const Quantity& quantity) = 0;
 };
 
-/// The label that tells repetitions of a point apart.
+/// The label that distinguishes the repetitions of a point.
 inline constexpr std::string_view kSeedLabel = "seed";
 
 /// How a comparison over several seeds came about.

@@ -35,7 +35,7 @@ JobSpool::JobSpool(const std::string& store_path) : folder_(store_path + "-jobs"
   while (true) {
     std::error_code error;
     fs::create_directories(folder_, error);
-    if (error) input_error("{}: cannot be made: {}", folder_.string(), error.message());
+    if (error) input_error("{}: cannot be created: {}", folder_.string(), error.message());
     lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0 && errno == ENOENT) continue;
     if (lock_ < 0) input_error("{}: cannot be written: {}", path, std::strerror(errno));

@@ -188,21 +188,21 @@ void Planner::search(const Choice& choice) {
 Point Planner::add_point(const Choice& choice, const Shares& shares) {
   const auto tenants = static_cast<u32>(choice.mix.tenants.size());
   GpuConfig config = base_config(choice.gpu, choice.designs, choice, false);
-  if (tenants > kMaxTenants) input_error("{} tenants are more than {}", tenants, kMaxTenants);
+  if (tenants > kMaxTenants) input_error("{} tenants are more than the maximum of {}", tenants, kMaxTenants);
   if (!parse_until(choice.until))
-    input_error("until: \"{}\" is none of \"completed\", \"cycles:N\" and \"instructions:N\"", choice.until);
+    input_error("until: \"{}\" must be \"completed\", \"cycles:N\" or \"instructions:N\"", choice.until);
   const std::vector<u64>& counts = shares.counts;
   u64 total = 0;
   for (const u64 count : counts) total += count;
   if (!counts.empty() && counts.size() != tenants)
-    input_error("sms: {} has {} of them for the {} tenants of {}; write [[N, N]]", shares.label, counts.size(), tenants,
+    input_error("sms: {} has {} numbers for the {} tenants of {}; write [[N, N]]", shares.label, counts.size(), tenants,
                 choice.mix.label);
   const bool each_its_own = config.tenancy.sharing == TenancyConfig::Sharing::kSpatial;
   if (each_its_own && std::max(total, u64{tenants}) > config.sm.count)
     input_error("sms: {} is more than the {} SMs of {}", std::max(total, u64{tenants}), config.sm.count, choice.gpu);
 
   if (!counts.empty() && !config.tenancy.divides_by_number())
-    input_error("sms: {} says nothing where tenancy.sharing is \"time\" or tenancy.partition moves SMs; leave it out",
+    input_error("sms: {} has no effect when tenancy.sharing is \"time\" or tenancy.partition moves SMs; remove it",
                 shares.label);
 
   config.run.size = choice.size;

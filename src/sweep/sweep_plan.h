@@ -1,6 +1,6 @@
-// From a sweep file to jobs. A plan rests on the file and on the results known so far: an oracle search asks for its
-// next runs when its last ones are there, and whoever needs its outcome waits for it. So an interrupted sweep goes on
-// by planning again.
+// From a sweep file to jobs. A plan depends on the file and on the results so far: an oracle search chooses its next runs
+// when the previous ones are done, and points that need its outcome wait for it. So an interrupted sweep continues by
+// planning again.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -213,7 +213,7 @@ class Runner {
       return;
     }
     refuse_unwritable(end);
-    if (problem.empty()) problem = fmt::format("ended with exit code {} and without a word", end.exit_code);
+    if (problem.empty()) problem = fmt::format("ended with exit code {} and no message", end.exit_code);
     store_.put_failure(waiting.job, died ? -1 : end.exit_code, problem);
     finish(waiting, false);
   }
@@ -222,7 +222,7 @@ class Runner {
   void refuse_unwritable(const Ended& end) {
     const std::string result = spool_.result_path(end.id);
     if (end.exit_code == 2 && end.message.starts_with(result + ": cannot be written"))
-      input_error("{}; what is stored is safe: free some space and give the same command again", end.message);
+      input_error("{}; stored results are safe: free some space and repeat the command", end.message);
   }
 
   /// What is wrong with the file, or nothing when it is in the store. A file without a result is removed.
@@ -391,9 +391,9 @@ std::string dry_run_text(Sweep& sweep, const SweepOptions& options) {
                                                  to_run, duration_text(seconds / options.workers.jobs),
                                                  options.workers.jobs, options.workers.jobs == 1 ? "" : "s");
   if (guessed != 0)
-    text += fmt::format(" ({} of them guessed: the store has no run of the same tenants and size)", guessed);
+    text += fmt::format(" ({} of the times are guesses: the store has no run of the same tenants and size)", guessed);
   text += ".\n";
-  if (!plan.complete) text += "A search decides as it goes: more jobs follow when these are done.\n";
+  if (!plan.complete) text += "A search chooses its next jobs from results: more jobs follow when these are done.\n";
   for (const std::string& note : plan.notes) text += note + ".\n";
   return text;
 }

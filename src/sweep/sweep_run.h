@@ -38,7 +38,7 @@ struct SweepSummary {
   std::vector<SearchOutcome> searches;
 };
 
-/// A sweep file that was read, checked and planned: every mistake in it is told by the constructor.
+/// A sweep file, read, checked and planned: the constructor reports every mistake in it.
 class Sweep {
  public:
   /// `size` and `seeds` stand in place of the file's, when not empty and not 0.

@@ -27,8 +27,8 @@ struct DispatchStats {
   void describe(StatFields& v) {
     v("launches", launches, "launches", "kernels launched");
     v("blocks_sent", blocks_sent, "blocks", "thread blocks sent to SMs");
-    v("blocks_back", blocks_back, "blocks", "thread blocks that ended");
-    v("idle_cycles", idle_cycles, "cycles", "in which a tenant had no kernel running: launch gaps");
+    v("blocks_back", blocks_back, "blocks", "thread blocks completed");
+    v("idle_cycles", idle_cycles, "cycles", "cycles between kernels of a tenant (launch gaps)");
     v.identity("every block sent comes back", sum(blocks_sent), sum(blocks_back, unfinished_blocks));
   }
 };
@@ -59,7 +59,7 @@ class BlockDispatcher final : public Unit {
   std::optional<TenantId> holder(u32 sm) const;
   /// Registers and shared memory of one block of a tenant's launch.
   u64 context_bytes(TenantId tenant) const;
-  /// Whose turn it is, from cycle `at` on; before the first call nobody's.
+  /// The tenant whose turn begins in cycle `at`. Before the first call no tenant has a turn.
   void give_turn(TenantId tenant, Cycle at);
   /// Nobody sends until a turn is given.
   void end_turn() { turn_from_ = kNever; }

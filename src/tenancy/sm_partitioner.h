@@ -24,7 +24,7 @@ class SmPartitioner {
     u32 tenants = 1;
     SmPlan first;  // as the run begins: run.sms, or even shares
   };
-  static constexpr SlotInfo kSlot{"tenancy.partition", "SM partitioner", "whose SMs are whose?"};
+  static constexpr SlotInfo kSlot{"tenancy.partition", "SM partitioner", "which SMs belong to which tenant"};
 
   enum class Occasion : u8 { kArrival, kDeparture, kEpoch };
   struct Situation {

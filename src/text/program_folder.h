@@ -6,8 +6,7 @@
 
 namespace terrace {
 
-/// PREFIX/bin when it was installed, SOURCE/build/PRESET when it was built; the current folder where the system does
-/// not tell.
+/// PREFIX/bin of an installed program, SOURCE/build/PRESET of a build; the current folder if it cannot be found out.
 std::filesystem::path program_folder();
 
 }  // namespace terrace

@@ -33,7 +33,7 @@ class Reader {
 
   Tree table(const toml::table& source, u32 depth) {
     Tree tree = Tree::table();
-    if (depth > kDeepest) input_error("{}:{}: tables are nested too deep", name_, source.source().begin.line);
+    if (depth > kDeepest) input_error("{}:{}: tables are nested too deeply", name_, source.source().begin.line);
     auto& members = std::get<Tree::Table>(tree.value);
     for (const auto& [key, node] : source) {
       Tree member = value(node, depth + 1);
@@ -66,7 +66,7 @@ class Reader {
     if (const auto* number = node.as_integer()) return Tree(i64{number->get()});
     if (const auto* real = node.as_floating_point()) return Tree(real->get());
     if (const auto* boolean = node.as_boolean()) return Tree(boolean->get());
-    input_error("{}:{}: dates and times have no use here; write text in quotes", name_, node.source().begin.line);
+    input_error("{}:{}: dates and times are not supported; write text in quotes", name_, node.source().begin.line);
   }
 
   const std::string& name_;

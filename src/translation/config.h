@@ -28,13 +28,14 @@ struct PagesConfig {
   u32 level_bits = 9;
   EntryLayout entries = EntryLayout::kPacked;
   void describe(Fields& v) {
-    v("bytes", bytes, in(4096, 2097152), "bytes of a page: 4096, 65536 or 2097152");
+    v("bytes", bytes, in(4096, 2097152), "page size in bytes: 4096, 65536 or 2097152");
     v("frames", frames, {"contiguous", "first_touch", "random"},
-      "which frame a page gets: the next one when it is allocated or first touched, or a seeded random one");
+      "frame allocation: the next free frame when a page is allocated (contiguous) or first touched, or a random one "
+      "drawn from the seed");
     v("memory_bytes", memory_bytes, in(u64{1} << 26, u64{1} << 44), "physical memory, a power of two");
-    v("level_bits", level_bits, in(2, 9), "bits of an address that each level of a page table below the root decides");
+    v("level_bits", level_bits, in(2, 9), "address bits that each page-table level below the root translates");
     v("entries", entries, {"packed", "one_per_line"},
-      "page-table entries: eight bytes next to each other, or each on a cache line of its own");
+      "layout of page-table entries: adjacent, 8 bytes each, or each on its own cache line");
   }
   void validate(Validation& v) const {
     v.require(bytes == 4096 || bytes == 65536 || bytes == 2097152, "bytes", "must be 4096, 65536 or 2097152");
@@ -48,8 +49,8 @@ struct TlbConfig {
   u32 entries = 0;
   u32 ways = 0;  // 0: fully associative
   void describe(Fields& v) {
-    v("entries", entries, in(0, 1 << 20), "translations it holds; 0 is none");
-    v("ways", ways, in(0, 1024), "ways of a set; 0 is fully associative");
+    v("entries", entries, in(0, 1 << 20), "number of entries; 0: no TLB");
+    v("ways", ways, in(0, 1024), "associativity; 0: fully associative");
   }
   void validate(Validation& v) const {
     const u32 w = ways == 0 ? entries : ways;
@@ -69,13 +70,12 @@ struct L1TlbConfig : TlbConfig {
   L1TlbConfig() { entries = 64; }
   void describe(Fields& v) {
     TlbConfig::describe(v);
-    v("hit_cycles", hit_cycles, in(0, 1000), "cycles of a look-up, before the data cache is asked");
-    v("miss_entries", miss_entries, in(1, 4096), "pages that an SM may wait for at a time");
+    v("hit_cycles", hit_cycles, in(0, 1000), "latency of a look-up, before the access to the L1 cache");
+    v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs): pages that an SM may wait for at a time");
     v("miss_merges", miss_merges, in(1, 4096), "memory instructions that may wait for one page");
     v("admit", admit, {"page", "instruction"},
-      "what must find places among the awaited pages before it is looked up: the next page alone, or all pages of an "
-      "instruction that the TLB does not hold");
-    v("blocking", blocking, "while a page is awaited nothing else is looked up");
+      "what needs free miss entries before its look-up: the next page only, or all pages of an instruction that miss");
+    v("blocking", blocking, "no look-ups while a miss is pending");
   }
   void validate(Validation& v) const {
     TlbConfig::validate(v);
@@ -100,14 +100,14 @@ struct L2TlbConfig : TlbConfig {
     TlbConfig::describe(v);
     v("hit_cycles", hit_cycles, in(1, 1000), "cycles of a look-up");
     v("ports", ports, in(1, 64), "look-ups per cycle");
-    v("miss_entries", miss_entries, in(1, 65536), "pages that may be awaited from walks at a time");
-    v("link_cycles", link_cycles, in(1, 1000), "cycles between an SM and the shared TLB, each way");
+    v("miss_entries", miss_entries, in(1, 65536), "miss entries (MSHRs): pages that may wait for walks at a time");
+    v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the shared TLB, each way");
     v("turn", turn, {"request", "instruction"},
-      "what an SM may have looked up before the next SM's turn comes: one page, or all pages of one instruction that "
-      "follow each other closely");
-    v.policy("fill", fill, "which structure takes a translation that arrives");
+      "round robin among SMs: an SM keeps its turn for one request, or for all requests of an instruction that arrive "
+      "back to back");
+    v.policy("fill", fill, "which TLB a translation is filled into");
     v("per_tenant", per_tenant,
-      "every tenant has one of this size and as many ports for itself; the misses are one pool");
+      "every tenant has its own TLB of this size with this many ports; miss entries are shared");
   }
 };
 
@@ -124,17 +124,19 @@ struct WalkCacheConfig {
   Replacement replacement = Replacement::kLru;
   bool protect = false;
   void describe(Fields& v) {
-    v("kind", kind, {"none", "per_level", "shared"}, "no walk cache, one for each level, or one for all levels");
-    v("entries", entries, in(1, 65536), "page-table entries it holds, in each cache");
-    v("ways", ways, in(0, 1024), "ways of a set; 0 is fully associative");
+    v("kind", kind, {"none", "per_level", "shared"},
+      "none, one cache per page-table level, or one shared by all levels");
+    v("entries", entries, in(1, 65536), "entries of each cache");
+    v("ways", ways, in(0, 1024), "associativity; 0: fully associative");
     v("cycles", cycles, in(0, 1000), "cycles of a look-up");
-    v("ports", ports, in(1, 4096), "look-ups that begin per cycle");
-    v("leaf", leaf, "leaf entries are kept too");
+    v("ports", ports, in(1, 4096), "look-ups per cycle");
+    v("leaf", leaf, "also cache leaf entries");
     v("skip", skip, {"longest_prefix", "all_upper", "each_level"},
-      "a walk looks once and begins below the deepest level that hits (longest_prefix), or below the deepest one whose "
-      "upper levels hit too (all_upper), or looks before each level's access (each_level)");
-    v("replacement", replacement, {"lru", "pseudo_lru"}, "which entry makes room");
-    v("protect", protect, "entries that scored walks count on are replaced last (2-bit counters)");
+      "which levels a hit skips: longest_prefix: one look-up, the walk starts below the deepest level that hits; "
+      "all_upper: below the deepest level whose upper levels hit too; each_level: one look-up before the read of each "
+      "level");
+    v("replacement", replacement, {"lru", "pseudo_lru"}, "replacement policy");
+    v("protect", protect, "replace entries last that walks relied on when they were scored (2-bit counters)");
   }
   void validate(Validation& v) const {
     const u32 w = ways == 0 ? entries : ways;
@@ -142,7 +144,7 @@ struct WalkCacheConfig {
               w);
     v.require(replacement == Replacement::kLru || (std::has_single_bit(w) && w <= 64), "ways",
               "must be a power of two of at most 64 for pseudo_lru");
-    v.require(!protect || kind != Kind::kNone, "protect", "has nothing to protect: mmu.walk_cache.kind is \"none\"");
+    v.require(!protect || kind != Kind::kNone, "protect", "needs a walk cache, and mmu.walk_cache.kind is \"none\"");
     v.require(!protect || w <= 64, "ways", "must be at most 64 when entries are protected");
   }
   TagShape shape() const {
@@ -156,7 +158,7 @@ struct FrontTlbConfig : TlbConfig {
   u32 cycles = 2;
   void describe(Fields& v) {
     TlbConfig::describe(v);
-    v("cycles", cycles, in(0, 1000), "cycles of a look-up, when there is one");
+    v("cycles", cycles, in(0, 1000), "latency of a look-up, if the TLB exists");
   }
 };
 
@@ -174,22 +176,23 @@ struct MmuConfig {
   FrontTlbConfig tlb1, tlb2;
   WalkCacheConfig walk_cache;
   void describe(Fields& v) {
-    v("walkers", walkers, in(0, 4096), "page walkers working in parallel; 0 is as many as there are walks");
-    v("queue_entries", queue_entries, in(1, 65536), "walks waiting for a walker, all tenants together");
-    v("rate", rate, in(1, 64), "requests that are taken in per cycle");
-    v("transit_cycles", transit_cycles, in(1, 10'000), "cycles between the shared TLB and the MMU, each way");
-    v("back_pressure", back_pressure, {"all", "tenant"}, "whom a walk that finds no place holds up");
-    v("per_tenant", per_tenant, "every tenant has a walk system of this size for itself");
-    v.policy("walk_scheduler", walk_scheduler, "which walker takes a walk, and which queue an idle walker serves");
-    v.policy("walk_order", walk_order, "in which order a queue gives out its walks");
-    v.policy("walk_path", walk_path, "which way a walk's reads take to memory");
-    v.group("tlb1", tlb1, "first TLB in front of the walks");
-    v.group("tlb2", tlb2, "second TLB in front of the walks");
-    v.group("walk_cache", walk_cache, "page-table entries kept close to the walkers");
+    v("walkers", walkers, in(0, 4096), "number of page walkers; 0: unlimited");
+    v("queue_entries", queue_entries, in(1, 65536), "entries of the walk queues, all tenants together");
+    v("rate", rate, in(1, 64), "requests accepted per cycle");
+    v("transit_cycles", transit_cycles, in(1, 10'000), "link latency between the shared TLB and the MMU, each way");
+    v("back_pressure", back_pressure, {"all", "tenant"},
+      "whose requests a full walk queue stalls: those of all tenants, or of the tenant whose walk was refused");
+    v("per_tenant", per_tenant, "every tenant has its own MMU of this size");
+    v.policy("walk_scheduler", walk_scheduler, "which walker gets a walk, and which queue an idle walker serves");
+    v.policy("walk_order", walk_order, "in which order a queue hands out its walks");
+    v.policy("walk_path", walk_path, "which path the reads of a walk take to memory");
+    v.group("tlb1", tlb1, "first IOMMU TLB, in front of the walkers");
+    v.group("tlb2", tlb2, "second IOMMU TLB, in front of the walkers");
+    v.group("walk_cache", walk_cache, "walk cache: page-table entries close to the walkers");
   }
   void validate(Validation& v) const {
     v.require(!per_tenant || back_pressure == Scope::kAll, "back_pressure",
-              "says nothing: with mmu.per_tenant a walk that finds no place holds up its own tenant anyway");
+              "must be \"all\" with mmu.per_tenant, where a full queue stalls only its own tenant anyway");
   }
 };
 

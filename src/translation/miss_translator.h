@@ -24,10 +24,10 @@ namespace terrace {
 struct MissTranslatorStats {
   PerTenant<Counter> passed, waited, requests, answers;
   void describe(StatFields& v) {
-    v("passed", passed, "lines", "requests whose address was known");
+    v("passed", passed, "lines", "requests whose translation was known");
     v("waited", waited, "lines", "fetches that waited for a translation");
-    v("requests", requests, "pages", "translations asked for");
-    v("answers", answers, "pages", "translations that arrived");
+    v("requests", requests, "pages", "requests for a page");
+    v("answers", answers, "pages", "answers received");
     v.identity("every translation arrives", sum(requests), sum(answers));
   }
 };

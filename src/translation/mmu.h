@@ -33,20 +33,20 @@ struct MmuStats {
   Histogram concurrent{1}, queued{3};
   u64 under_way = 0;  // level: walks that have not ended
   void describe(StatFields& v) {
-    v("requests", requests, "pages", "pages asked for");
-    v("tlb1_hits", tlb1_hits, "pages", "found in the first front TLB");
-    v("tlb2_hits", tlb2_hits, "pages", "found in the second front TLB");
-    v("walks", walks, "walks", "page walks placed: started at once or waiting");
-    v("walks_done", walks_done, "walks", "page walks that ended");
-    v("waited", waited, "walks", "walks that waited for a walker");
-    v("reads", reads, "lines", "reads of page-table entries");
-    v("skipped", skipped, "levels", "reads that walk caches saved");
-    v("queue_cycles", queue_cycles, "cycles", "from placing to the start of the walk, summed");
-    v("service_cycles", service_cycles, "cycles", "from the start of a walk to its end, summed");
+    v("requests", requests, "pages", "requests for a page");
+    v("tlb1_hits", tlb1_hits, "pages", "hits in the first IOMMU TLB");
+    v("tlb2_hits", tlb2_hits, "pages", "hits in the second IOMMU TLB");
+    v("walks", walks, "walks", "page walks accepted, whether they started at once or were queued");
+    v("walks_done", walks_done, "walks", "page walks completed");
+    v("waited", waited, "walks", "walks that were queued before they started");
+    v("reads", reads, "lines", "page-table reads");
+    v("skipped", skipped, "levels", "page-table levels skipped by hits in walk caches");
+    v("queue_cycles", queue_cycles, "cycles", "cycles that walks waited in a queue, summed");
+    v("service_cycles", service_cycles, "cycles", "cycles from the start of a walk to its end, summed");
     v("held_up_cycles", held_up_cycles, "cycles",
-      "a request waited because no queue had a place, summed over requests");
-    v("concurrent", concurrent, "walks", "walks in service when one starts, itself included");
-    v("queued", queued, "walks", "walks waiting when one arrives");
+      "cycles that requests waited because the walk queues were full, summed");
+    v("concurrent", concurrent, "walks", "walks in service whenever a walk starts, itself included");
+    v("queued", queued, "walks", "queued walks whenever a walk arrives");
     v.ratio("mean_queue_cycles", sum(queue_cycles), sum(walks_done), "cycles that a walk waits");
     v.ratio("mean_service_cycles", sum(service_cycles), sum(walks_done), "cycles of a walk in service");
     v.ratio("reads_per_walk", sum(reads), sum(walks_done), "reads of page-table entries per walk");

@@ -113,9 +113,9 @@ void SharedTlb::accept_merged_warps(Cycle now) {
 void SharedTlb::enable_blame(u32 tenants) {
   const u32 mmus = static_cast<u32>(wiring_.mmus.size());
   blame.enable(tenants,
-               {{"ports", "requests wait for a look-up, those that are made hold the ports"},
-                {"misses", "requests wait for a place for a miss, pages awaited from walks hold them"},
-                {"mmu", "misses wait for a place in front of the walks, those under way there hold them"}},
+               {{"ports", "requests wait for a port; holders: requests looked up in the same cycle"},
+                {"misses", "requests wait for a miss entry (MSHR); holders: pages waiting for walks"},
+                {"mmu", "misses wait for an entry in the queue to the MMU; holders: requests in it"}},
                unsent_to(mmus));
   port_holders_.assign(tlbs_.size(), blame.holders(config_.ports));
   miss_holders_ = blame.holders(config_.miss_entries);

@@ -27,10 +27,10 @@ struct SharedTlbStats : TlbStats {
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
-    v("fills", fills, "pages", "translations that came from the MMU");
-    v("held", held, "pages", "entries in use when an epoch of 1,024 look-ups ends, summed over epochs");
+    v("fills", fills, "pages", "answers received from the MMU");
+    v("held", held, "pages", "valid entries at the end of each epoch of 1,024 look-ups, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
-    v("wavefront_epochs", wavefront_epochs, "epochs", "epochs of 1,024 look-ups that are over");
+    v("wavefront_epochs", wavefront_epochs, "epochs", "completed epochs of 1,024 look-ups");
     v.ratio("mean_held", sum(held), sum(wavefront_epochs), "entries in use");
     v.ratio("wavefronts_per_epoch", sum(wavefronts), sum(wavefront_epochs), "distinct warps per 1,024 look-ups");
     v.identity("every look-up is answered", sum(lookups), sum(replies));

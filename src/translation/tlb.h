@@ -20,11 +20,11 @@ struct TlbStats {
   Counter evictions;
   void describe(StatFields& v) {
     v("lookups", lookups, "pages", "pages looked up");
-    v("hits", hits, "pages", "pages that were there");
-    v("misses", misses, "pages", "pages that the next level was asked for");
-    v("merges", merges, "pages", "pages that somebody had asked for already");
-    v("miss_cycles", miss_cycles, "cycles", "from a miss to its answer, summed");
-    v("evictions", evictions, "pages", "translations that made room for another");
+    v("hits", hits, "pages", "look-ups that hit");
+    v("misses", misses, "pages", "look-ups that missed and sent a request to the next level");
+    v("merges", merges, "pages", "look-ups that missed and joined a pending miss");
+    v("miss_cycles", miss_cycles, "cycles", "cycles from a miss to its answer, summed");
+    v("evictions", evictions, "pages", "entries evicted");
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.ratio("mean_miss_cycles", sum(miss_cycles), sum(misses), "cycles from a miss to its answer");
     v.identity("a look-up hits, misses or merges", sum(lookups), sum(hits, misses, merges));

@@ -36,8 +36,7 @@ class TlbFillPolicy {
     u64 seed = 1;
   };
   enum class Into : u8 { kTlb, kBypass, kNowhere };
-  static constexpr SlotInfo kSlot{"l2_tlb.fill", "TLB fill policy",
-                                  "which structure of the shared TLB takes a translation?"};
+  static constexpr SlotInfo kSlot{"l2_tlb.fill", "TLB fill policy", "which TLB a translation is filled into"};
 
   virtual ~TlbFillPolicy() = default;
   virtual Into choose(u64 key, TenantId tenant, std::span<const TlbAsker> askers) = 0;

@@ -9,10 +9,10 @@ void WalkBlame::enable(u32 tenants, u32 lanes, u32 memory_lanes, u32 walkers, co
   lanes_ = lanes;
   const u32 groups = scheduler.owner(0) ? tenants : 1;
   Blame::enable(tenants,
-                {{"intake", "requests wait to be taken in, those that are hold the MMU"},
-                 {"places", "requests wait for a place in a queue, walks that wait for a walker hold them"},
-                 {"walkers", "walks wait for a walker, those in service hold them"},
-                 {"reads", "reads of page tables wait to leave, whoever's left last holds the way"}},
+                {{"intake", "requests wait to be accepted; holders: requests accepted in the same cycle"},
+                 {"places", "requests wait for an entry in a walk queue; holders: queued walks"},
+                 {"walkers", "walks wait for a walker; holders: walks in service"},
+                 {"reads", "page-table reads wait to leave the MMU; holder: the read that left last"}},
                 2 * lanes + groups + memory_lanes);
   intake_ = holders();
   queued_.assign(groups, holders());

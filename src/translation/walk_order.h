@@ -48,7 +48,7 @@ class WalkOrder {
     u64 seed = 1;
     WalkCacheView* walk_cache = nullptr;
   };
-  static constexpr SlotInfo kSlot{"mmu.walk_order", "walk order", "which of the walks in a queue goes first?"};
+  static constexpr SlotInfo kSlot{"mmu.walk_order", "walk order", "which walk of a queue goes first"};
 
   virtual ~WalkOrder() = default;
   virtual void push(Walk walk, Cycle now) = 0;

@@ -29,7 +29,7 @@ class WalkPath {
   enum class Way : u8 { kL2, kMemory };
   static constexpr u32 kWays = 2;
   static constexpr SlotInfo kSlot{"mmu.walk_path", "walk path",
-                                  "does a walk's read go through the L2 or straight to memory?"};
+                                  "whether a walk's read goes through the L2 or directly to memory"};
 
   virtual ~WalkPath() = default;
   virtual bool uses(Way way) const = 0;

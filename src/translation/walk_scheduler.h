@@ -48,8 +48,12 @@ class WalkerSet {
 struct WalkSchedulerStats {
   PerTenant<Counter> placed, interleaving;
   void describe(StatFields& v) {
-    v("placed", placed, "walks", "walks that were placed");
-    v("interleaving", interleaving, "walks", "walks of others that a walk had to let go first, summed (DWS-A11)");
+    v("placed", placed, "walks", "walks accepted by the scheduler");
+    v("interleaving", interleaving, "walks", "walks of other tenants that each walk had to wait for, summed (DWS-A11)");
+    v("stolen", stolen, "walks", "queued walks stolen by a walker whose owner had no queued walks");
+    v("stolen_extra", stolen_extra, "walks", "queued walks stolen by a walker whose owner had queued walks (DWS++)");
+    v("stolen_on_arrival", stolen_on_arrival, "walks",
+      "walks that started on arrival, on an idle walker of another tenant");
     v.ratio("mean_interleaving", sum(interleaving), sum(placed), "walks of others per walk");
   }
 };
@@ -65,7 +69,7 @@ class WalkScheduler {
     std::function<std::unique_ptr<WalkOrder>(u32 entries, u32 queue)> make_queue;
   };
   static constexpr SlotInfo kSlot{"mmu.walk_scheduler", "walk scheduler",
-                                  "which walker takes a walk, and which queue does an idle walker serve?"};
+                                  "which walker gets a walk, and which queue an idle walker serves"};
   static constexpr i32 kQueued = -1, kRefused = -2;
 
   virtual ~WalkScheduler() = default;

@@ -55,16 +55,11 @@ BadInput setting(std::string name, std::string text, std::string sentence) {
 
 std::vector<BadInput> on_the_command_line() {
   return {
-      {"NoCommand", {}, "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+      {"NoCommand", {}, "give a command: run, exec, list, explain, sweep, report, diff; see terrace --help"},
       {"MisspeltCommand", {"explian", "run.seed"}, "no command \"explian\"; did you mean \"explain\"?"},
       {"UnknownCommand", {"frobnicate"}, "no command \"frobnicate\"; see terrace --help"},
-      {"EmptyCommand",
-       {""},
-       "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+      {"EmptyCommand", {""}, "give a command: run, exec, list, explain, sweep, report, diff; see terrace --help"},
       {"UnknownGlobalOption", {"--verison"}, "no option \"--verison\"; see terrace --help"},
-      {"CommandOfLater",
-       {"reproduce", "dws"},
-       "reproduce: comes with a later version; terrace --help shows what there is"},
       {"MisspeltOption",
        {"explain", "run.seed", "--desing", "dws"},
        "explain: no option --desing; did you mean \"--design\"?"},
@@ -76,34 +71,31 @@ std::vector<BadInput> on_the_command_line() {
       {"OptionWithoutValue",
        {"explain", "run.seed", "--gpu"},
        "explain: --gpu needs a value; see terrace explain --help"},
-      {"OptionWithEmptyValue", {"explain", "run.seed", "--gpu", ""}, "explain: --gpu needs a value, and \"\" is none"},
+      {"OptionWithEmptyValue", {"explain", "run.seed", "--gpu", ""}, "explain: --gpu needs a value, not \"\""},
       {"OptionTwice",
        {"explain", "run.seed", "--gpu", "a", "--gpu", "b"},
        "explain: --gpu is given more than once; see terrace explain --help"},
       {"FlagWithValue", {"list", "keys", "--markdown=no"}, "list: --markdown takes no value"},
       {"NothingToList", {"list"}, "list: WHAT is missing; see terrace list --help"},
-      {"TwoLists", {"list", "keys", "policies"}, "list: \"policies\" is one word too many; see terrace list --help"},
+      {"TwoLists",
+       {"list", "keys", "policies"},
+       "list: \"policies\" is one argument too many; see terrace list --help"},
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; there is gpus, designs, workloads, policies, keys, stats, "
-       "scheduler, walk_order, walk_scheduler, warp_scheduler"},
-      {"ListOfLater",
-       {"list", "claims"},
-       "list claims: comes with a later version; there is gpus, designs, workloads, policies, keys, stats"},
+       "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, policies, keys, stats, "
+       "scheduler, admission, victim, fill, walk_order, walk_path, walk_scheduler, warp_scheduler, partition"},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
-      {"UnknownKey",
-       {"explain", "colour"},
-       "explain: colour is not a known key; terrace list keys shows those there are"},
+      {"UnknownKey", {"explain", "colour"}, "explain: colour is not a known key; see terrace list keys"},
       {"UnknownMachine",
        {"explain", "run.seed", "--gpu", "voodoo"},
-       "no machine named \"voodoo\"; terrace list gpus shows those there are"},
+       "no machine named \"voodoo\"; see terrace list gpus"},
       {"UnknownDesign",
        {"explain", "run.seed", "--design", "voodoo"},
-       "no design named \"voodoo\"; terrace list designs shows those there are"},
+       "no design named \"voodoo\"; see terrace list designs"},
       {"DiffOfOne", {"diff", "a.json"}, "diff: B.json is missing; see terrace diff --help"},
-      {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is one word too many; see terrace diff --help"},
+      {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is one argument too many; see terrace diff --help"},
   };
 }
 
@@ -139,13 +131,13 @@ std::vector<BadInput> in_run() {
     return all;
   };
   return {
-      {"RunNobody", run({}), "run.tenants: nobody runs; name a workload (--tenant gups)"},
+      {"RunNobody", run({}), "run.tenants: there is no tenant; name a workload (--tenant gups)"},
       {"RunUnknownTenant", run({"--tenant", "mmm"}),
        fmt::format("no workload named \"mmm\"; available: {}; did you mean \"mm\"?", workload_names())},
       {"RunTooManySms", run({"--tenant", "mm", "--tenant", "gups", "--sms", "20,20"}),
        "run.sms: 2 tenants cannot have 40 SMs of 30; give each at least one"},
       {"RunSmsForOne", run({"--tenant", "mm", "--tenant", "gups", "--sms", "15"}),
-       "run.sms: has 1 numbers for 2 tenants; give one for each"},
+       "run.sms: has 1 numbers for 2 tenants; give one number per tenant"},
       {"RunLogOfNoUnit", run({"--tenant", "mm", "--size", "mini", "--log", "tlb@1:2"}),
        "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2_tlb.0, mmu.0, l2.0 to l2.15 and dram.0 "
        "to dram.15"},
@@ -167,8 +159,8 @@ std::vector<BadInput> in_run() {
        "dram.partition: 2 channels cannot be divided among 3 tenants; give each at least one"},
       {"RunWaysOfSlicesThatAreOwn",
        run({"--tenant", "mm", "--set", "l2.victim.use=tenant_ways", "--set", "dram.partition=channels"}),
-       "--set: l2.victim.use = \"tenant_ways\" must not be tenant_ways when dram.partition is channels: a channel's "
-       "slices of the L2 are its tenant's own already"},
+       "--set: l2.victim.use = \"tenant_ways\" must not be tenant_ways when dram.partition is channels: the L2 slices "
+       "of a channel already belong to its tenant"},
       {"RunVirtualL2BySlicesOfChannels", run({"--tenant", "mm", "--set", "translation=after_l2"}),
        "--set: translation = \"after_l2\" needs l2.slice_by = \"line\": the channel of a line is not known before it "
        "is "
@@ -181,12 +173,12 @@ std::vector<BadInput> in_run() {
       {"RunLeavesBeforeItArrives", run({"--tenant", "mm:arrive=50,leave=20"}),
        "run.tenants: mm leaves in cycle 20, not after cycle 50, in which it arrives"},
       {"RunFileWithAParameter", run({"--tenant", "own.toml:arrive=50,n=3"}),
-       "run.tenants: own.toml has no key \"n\"; the file says everything but arrive and leave itself"},
+       "run.tenants: own.toml has no key \"n\"; only arrive and leave can be given, everything else is in the file"},
       {"RunArrivesAtNoNumber", run({"--tenant", "mm:arrive=soon"}),
        "run.tenants: mm.arrive must be a whole number, not \"soon\""},
       {"RunSmsOfThosePresent",
        run({"--tenant", "mm", "--tenant", "mm", "--sms", "10,20", "--set", "tenancy.partition.use=present"}),
-       "--set: tenancy.partition.use = \"present\" divides the SMs by itself; leave out run.sms"},
+       "--set: tenancy.partition.use = \"present\" divides the SMs by itself; remove run.sms"},
       {"RunGapsThatLookLikeLivelocks", run({"--tenant", "mm", "--set", "run.livelock_cycles=1000"}),
        "--set: run.livelock_cycles = 1000 must be more than tenancy.launch_gap (1000)"},
       {"RunSwitchesThatLookLikeLivelocks",
@@ -194,39 +186,40 @@ std::vector<BadInput> in_run() {
        "--set: run.livelock_cycles = 71000 must be more than tenancy.launch_gap and tenancy.switch_cycles together "
        "(71000)"},
       {"RunDesignsThatCollide", run({"--tenant", "mm", "--design", "s_tlb_ptw", "--design", "dws"}),
-       "configs/designs/dws.toml:4: mmu.walk_scheduler.use = \"dws\" collides with configs/designs/s_tlb_ptw.toml:8, "
-       "which sets it to \"shared\"; leave out one of the two designs"},
+       "configs/designs/dws.toml:4: mmu.walk_scheduler.use = \"dws\" conflicts with configs/designs/s_tlb_ptw.toml:8, "
+       "which sets it to \"shared\"; use only one of the two designs"},
       {"RunIdealWithAWalkScheduler", run({"--tenant", "mm", "--design", "ideal", "--design", "dws"}),
-       "configs/designs/dws.toml:3: translation = \"before_l1\" collides with configs/designs/ideal.toml:2, which sets "
-       "it to \"ideal\"; leave out one of the two designs"},
+       "configs/designs/dws.toml:3: translation = \"before_l1\" conflicts with configs/designs/ideal.toml:2, which "
+       "sets "
+       "it to \"ideal\"; use only one of the two designs"},
       {"RunWalkersOfItsOwnThatAreDivided",
        run({"--tenant", "mm", "--tenant", "mm", "--size", "mini", "--set", "mmu.per_tenant=true", "--set",
             "mmu.walk_scheduler.use=dws"}),
-       "mmu.walk_scheduler: divides walkers among tenants, but mmu.per_tenant gives each its own; use \"shared\""},
+       "mmu.walk_scheduler: divides walkers among tenants, but with mmu.per_tenant each tenant has its own walkers; "
+       "use \"shared\""},
       {"RunMoreTenantsThanWalkers",
        run({"--tenant", "mm", "--tenant", "mm", "--tenant", "mm", "--size", "mini", "--set", "mmu.walkers=2", "--set",
             "mmu.walk_scheduler.use=static_partition"}),
        "mmu.walkers: 2 walkers cannot be divided among 3 tenants; give each at least one"},
       {"RunBackPressureOnWalkersOfItsOwn",
        run({"--tenant", "mm", "--set", "mmu.per_tenant=true", "--set", "mmu.back_pressure=tenant"}),
-       "--set: mmu.back_pressure = \"tenant\" says nothing: with mmu.per_tenant a walk that finds no place holds up "
-       "its "
+       "--set: mmu.back_pressure = \"tenant\" must be \"all\" with mmu.per_tenant, where a full queue stalls only its "
        "own tenant anyway"},
       {"RunProtectsNoWalkCache",
        run({"--tenant", "mm", "--set", "mmu.walk_cache.kind=none", "--set", "mmu.walk_cache.protect=true"}),
-       "--set: mmu.walk_cache.protect = true has nothing to protect: mmu.walk_cache.kind is \"none\""},
+       "--set: mmu.walk_cache.protect = true needs a walk cache, and mmu.walk_cache.kind is \"none\""},
       {"RunOracle", run({"--tenant", "mm", "--tenant", "mm", "--sms", "oracle"}),
-       "--sms: an oracle split is found by the many runs of a sweep's [[search]]; see docs/sweeps.md"},
+       "--sms: an oracle split needs many runs, which the [[search]] of a sweep does; see docs/sweeps.md"},
       {"RunSmsOfTenantsThatTakeTurns",
        run({"--tenant", "mm", "--tenant", "mm", "--sms", "10,20", "--set", "tenancy.sharing=time"}),
-       "--set: tenancy.sharing = \"time\" gives every tenant all SMs in its turn; leave out run.sms"},
+       "--set: tenancy.sharing = \"time\" gives every tenant all SMs in its turn; remove run.sms"},
       {"RunSharesOfTenantsThatTakeTurns",
        run({"--tenant", "mm", "--set", "tenancy.sharing=time", "--set", "tenancy.partition.use=present"}),
-       "--set: tenancy.partition.use = \"present\" has nothing to divide when tenants share in time"},
+       "--set: tenancy.partition.use = \"present\" must be fixed under time sharing, where every tenant has all SMs"},
       {"RunTimelineWithoutEpochs", run({"--tenant", "mm", "--size", "mini", "--timeline", "t.csv"}),
        "--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)"},
       {"RunTimelineOfNothing", run({"--tenant", "mm", "--timeline-of", "gpu.sm"}),
-       "run: --timeline-of says what a timeline holds; say with --timeline FILE where it goes"},
+       "run: --timeline-of selects statistics of a timeline; also give --timeline FILE"},
       {"RunIntoAMissingFolder",
        {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--json", "none/r.json"},
        "none/r.json: cannot be written: No such file or directory"},
@@ -254,7 +247,7 @@ std::vector<BadInput> in_assignments() {
           "SetParameterOfUnknownPolicy", "sm.warp_scheduler.oldest.age=3",
           "--set: sm.warp_scheduler.oldest.age: no warp scheduler named \"oldest\"; available: " + warp_schedulers()),
       setting("SetNonsenseUntil", "run.until=tomorrow",
-              "--set: run.until = \"tomorrow\" is none of \"completed\", \"cycles:N\" and \"instructions:N\""),
+              "--set: run.until = \"tomorrow\" must be \"completed\", \"cycles:N\" or \"instructions:N\""),
       {"SetTwice",
        {"explain", "run.seed", "--set", "run.seed=1", "--set", "run.seed=2"},
        "--set: run.seed is given twice, as 1 and as 2; give it once"},
@@ -278,14 +271,14 @@ std::vector<BadInput> in_files() {
               "m.toml:2: run.seed.x is not a known key; did you mean \"run.seed\"?"),
       machine("FileWithTablesInAList", "[[run]]\nseed = 1\n", "m.toml:1: run is a group of keys; set one of its keys"),
       machine("FileWithDate", "run.until = 2021-02-27\n",
-              "m.toml:1: dates and times have no use here; write text in quotes"),
+              "m.toml:1: dates and times are not supported; write text in quotes"),
       machine("FileWithUnknownPolicy", "[sm.warp_scheduler]\nuse = \"ltr\"\n",
               "m.toml:2: sm.warp_scheduler.use: no warp scheduler named \"ltr\"; available: " + warp_schedulers() +
                   "; did you mean \"lrr\"?"),
       machine("FileWithPolicyThatIsNoText", "sm.warp_scheduler.use = 1\n",
               "m.toml:1: sm.warp_scheduler.use must be the name of a warp scheduler, not 1"),
       machine("FileWithNonsenseUntil", "[run]\n\nuntil = \"cycles:\"\n",
-              "m.toml:3: run.until = \"cycles:\" is none of \"completed\", \"cycles:N\" and \"instructions:N\""),
+              "m.toml:3: run.until = \"cycles:\" must be \"completed\", \"cycles:N\" or \"instructions:N\""),
       machine("FileThatIsNoToml", "run seed\n",
               "m.toml:1: not valid TOML: Error while parsing key-value pair: expected '=', saw 's'"),
       machine("FileThatEndsInAString", "run.until = \"comp\n",
@@ -297,7 +290,7 @@ std::vector<BadInput> in_files() {
               "m.toml:1: not valid TOML: Encountered invalid utf-8 sequence"),
       machine("FileWithEndlessKey", "a" + repeated(".a", 100'000) + " = 1\n",
               "m.toml:1: has more than 1000 dots in one key or value"),
-      machine("FileWithDeepKey", "a" + repeated(".a", 900) + " = 1\n", "m.toml:1: tables are nested too deep"),
+      machine("FileWithDeepKey", "a" + repeated(".a", 900) + " = 1\n", "m.toml:1: tables are nested too deeply"),
       machine("FileWithDeepList", "a = " + repeated("[", 100'000),
               "m.toml:1: not valid TOML: Error while parsing value: exceeded maximum nested value depth of 256 "
               "(TOML_MAX_NESTED_VALUES)"),
@@ -306,9 +299,8 @@ std::vector<BadInput> in_files() {
               "m.toml:2: run.seed?? is not a known key; did you mean \"seed\"?"),
       {"DesignsThatCollide",
        {"explain", "run.seed", "--design", "a.toml", "--design", "b.toml"},
-       "b.toml:2: sm.warp_scheduler.use = \"lrr\" collides with a.toml:1, which sets it to \"gto\"; leave out one of "
-       "the "
-       "two designs",
+       "b.toml:2: sm.warp_scheduler.use = \"lrr\" conflicts with a.toml:1, which sets it to \"gto\"; use only one of "
+       "the two designs",
        {{"a.toml", "sm.warp_scheduler.use = \"gto\"\n"}, {"b.toml", "[sm.warp_scheduler]\nuse = \"lrr\"\n"}}},
       {"ResultWithoutConfig",
        {"explain", "run.seed", "--gpu", "r.json"},

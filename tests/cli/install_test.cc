@@ -35,7 +35,7 @@ TEST(Install, AProgramWithoutItsFilesSaysSo) {
   EXPECT_EQ(outcome.err,
             "terrace: the program in " + folder.path().string() +
                 "/bin finds its configs/ neither in share/terrace beside its bin/ nor in the source folder of "
-                "its build; install it anew\n");
+                "its build; reinstall it\n");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
   write_many();
   const Outcome first = sweep("a.db");
   EXPECT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_THAT(first.out, HasSubstr(" 0 were stored before, 0 failed; results are in a.db\n"));
+  EXPECT_THAT(first.out, HasSubstr(" 0 were already stored, 0 failed; results are in a.db\n"));
   EXPECT_THAT(first.out, HasSubstr("best: gups+cp shares small.toml as "));
   const std::string before = contents("a.db");
   const Outcome again = sweep("a.db");
@@ -112,7 +112,7 @@ TEST_F(SweepCommand, RunsTenantsAloneHoweverTheyShare) {
   scratch_.write("s.toml", text);
   const Outcome outcome = sweep("a.db");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("4 ran, 0 were stored before, 0 failed")) << "alone they are the same runs";
+  EXPECT_THAT(outcome.out, HasSubstr("4 ran, 0 were already stored, 0 failed")) << "alone they are the same runs";
 }
 
 TEST_F(SweepCommand, KilledFiftyTimesEndsWithTheSameStore) {
@@ -143,12 +143,12 @@ TEST_F(SweepCommand, AFailedJobKeepsItsMessageAndDoesNotStopTheOthers) {
   scratch_.write("s.toml", fmt::format("[[grid]]\n{}workload = [\"mm\", \"cp\"]\nset.sm.warps = [2, 16]\n", kMoments));
   const Outcome outcome = sweep("a.db");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("4 jobs: 4 ran, 0 were stored before, 2 failed"));
+  EXPECT_THAT(outcome.out, HasSubstr("4 jobs: 4 ran, 0 were already stored, 2 failed"));
   EXPECT_THAT(outcome.out, HasSubstr("failed: small mm mini ("));
   EXPECT_THAT(contents("a.db"), HasSubstr("kernel sgemm_nt needs 4 warps"));
   // It lies in the job: it is not run again unless somebody asks.
-  EXPECT_THAT(sweep("a.db").out, HasSubstr("4 jobs: 0 ran, 4 were stored before, 2 failed"));
-  EXPECT_THAT(sweep("a.db", {"--retry-failed"}).out, HasSubstr("4 jobs: 2 ran, 2 were stored before, 2 failed"));
+  EXPECT_THAT(sweep("a.db").out, HasSubstr("4 jobs: 0 ran, 4 were already stored, 2 failed"));
+  EXPECT_THAT(sweep("a.db", {"--retry-failed"}).out, HasSubstr("4 jobs: 2 ran, 2 were already stored, 2 failed"));
 }
 
 TEST_F(SweepCommand, CtrlCStopsItCleanlyAndARerunGoesOn) {
@@ -173,7 +173,7 @@ TEST_F(SweepCommand, CtrlCStopsItCleanlyAndARerunGoesOn) {
   const Outcome outcome = child.wait();
   EXPECT_LT(seconds_since(from), 5);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.out << outcome.err;
-  EXPECT_EQ(outcome.err, "terrace: interrupted: 4 of 5 jobs are stored in a.db; the same command goes on\n");
+  EXPECT_EQ(outcome.err, "terrace: interrupted: 4 of 5 jobs are stored in a.db; repeat the command to continue\n");
   EXPECT_FALSE(left_over("a.db"));
   const Outcome dry = sweep("a.db", {"--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("5 jobs, 1 to run: "));
@@ -222,7 +222,7 @@ cp /mnt/results.db grown.db)",
   EXPECT_EQ(std::count(outcome->err.begin(), outcome->err.end(), '\n'), 1) << outcome->err;
   EXPECT_TRUE(outcome->out.starts_with("exit 2\n")) << outcome->out << outcome->err;
   EXPECT_TRUE(outcome->out.ends_with("exit 0\n")) << outcome->out << outcome->err;
-  EXPECT_THAT(outcome->out, ::testing::Not(HasSubstr(" 0 were stored before"))) << "what was stored stayed";
+  EXPECT_THAT(outcome->out, ::testing::Not(HasSubstr(" 0 were already stored"))) << "what was stored stayed";
   EXPECT_EQ(contents("grown.db"), contents("whole.db"));
 }
 
@@ -237,7 +237,7 @@ TEST_F(SweepCommand, AFileThatMayNotGrowIsToldInOneSentenceAndLosesNothing) {
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   const Outcome rest = sweep("a.db");
   EXPECT_EQ(rest.exit_code, 0) << rest.err;
-  EXPECT_THAT(rest.out, ::testing::Not(HasSubstr(" 0 were stored before")));
+  EXPECT_THAT(rest.out, ::testing::Not(HasSubstr(" 0 were already stored")));
   EXPECT_EQ(contents("a.db"), contents("whole.db"));
 }
 
@@ -285,7 +285,7 @@ TEST_F(SweepCommand, AJobThatOutgrowsTheMemoryFailsWithASentence) {
               HasSubstr("needs more than the 20 MB of memory that jobs may use; use a smaller size, or give more"));
   EXPECT_THAT(outcome.out, HasSubstr("2 failed"));
   // It was not the job's own fault: with more memory it runs without being asked for again.
-  EXPECT_THAT(sweep("a.db").out, HasSubstr("2 jobs: 2 ran, 0 were stored before, 0 failed"));
+  EXPECT_THAT(sweep("a.db").out, HasSubstr("2 jobs: 2 ran, 0 were already stored, 0 failed"));
 }
 
 TEST_F(SweepCommand, ReportComputesClaimsAndDrawsPlots) {
@@ -310,7 +310,7 @@ panel = "mix"
   reported();
   const auto file = [&](const std::string& name) { return read_file((scratch_.path() / "r" / name).string()); };
   EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,gain,1,,"));
-  EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,many,,\"has 6 values, and a claim is one number; take a mean\","));
+  EXPECT_THAT(file("claims.csv"), HasSubstr("\ns,many,,\"has 6 values, but a claim is one number; take a mean\","));
   const std::string svg = file("s_curve.svg");
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   std::size_t circles = 0;
@@ -435,8 +435,8 @@ value = 'sum(stat("gpu.dram.*.blame.banks{tenant=0 holder=0}")) > 0'
   reported();
   EXPECT_THAT(read_file((scratch_.path() / "r" / "claims.csv").string()), HasSubstr("\ns,own_banks,1,,"));
   const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
-  EXPECT_THAT(page, HasSubstr("Who waits for whom"));
-  EXPECT_THAT(page, HasSubstr("<th>for gups</th><th>for mm</th><th>for nobody</th>"));
+  EXPECT_THAT(page, HasSubstr("Interference"));
+  EXPECT_THAT(page, HasSubstr("<th>held by gups</th><th>held by mm</th><th>by nobody</th>"));
 }
 
 TEST_F(SweepCommand, AColumnThatIsNoTitleAndExpressionIsAMistake) {

@@ -11,10 +11,10 @@
 
 #include "frontend/workload.h"
 #include "papers/designs.h"
+#include "papers/dws_cost.h"
 #include "sweep/sweep_file.h"
 #include "text/tree.h"
 #include "translation/walk_scheduler.h"
-#include "translation/walk_schedulers/dws_cost.h"
 #include "translation/walk_schedulers/owned_queues.h"
 
 namespace terrace {

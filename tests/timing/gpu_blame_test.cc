@@ -118,7 +118,7 @@ TEST(GpuBlame, SixteenTenantsAreKeptApart) {
   const Tree::List& total = result.json.find("blame")->find("total")->items();
   ASSERT_EQ(total.size(), 16u);
   for (const Tree& row : total) EXPECT_EQ(row.items().size(), 17u);
-  EXPECT_NE(result.text.find("for others"), std::string::npos);
+  EXPECT_NE(result.text.find("by others"), std::string::npos);
 }
 
 TEST(GpuBlame, TheResultFileSumsAllUnitsAndTheTableIsPrinted) {
@@ -132,7 +132,7 @@ TEST(GpuBlame, TheResultFileSumsAllUnitsAndTheTableIsPrinted) {
                 cycles(cells, ".blame.", fmt::format("{}", tenant), fmt::format("{}", holder)));
     }
   }
-  EXPECT_NE(result.text.find("Who waits for whom"), std::string::npos);
+  EXPECT_NE(result.text.find("Cycles that requests spent waiting"), std::string::npos);
   EXPECT_EQ(simulate(tenant_run("mm")).json.find("blame"), nullptr);
 }
 

@@ -1,4 +1,4 @@
-// Who waited for whom, summed up for people and for result files.
+// The table of waiting times by holder, as text and in result files.
 // SPDX-License-Identifier: MIT
 #include "run/blame_table.h"
 
@@ -32,19 +32,19 @@ TEST(BlameSummary, UnitsOfAKindAreSummedAndTotalsAreTheSumOfCauses) {
 
 TEST(BlameSummary, EachTenantHasALineForEachPartThatItWaitedAt) {
   EXPECT_EQ(two_tenants().table({"mm", "gups"}).plain(),
-            "tenant  waits at    cycles   for mm  for gups  for nobody\n"
-            "mm      page walks      40   25.0 %    75.0 %           -\n"
-            "mm      crossbar         3  100.0 %         -           -\n"
-            "mm      memory           7        -         -     100.0 %\n"
-            "mm      everywhere      50   26.0 %    60.0 %      14.0 %\n"
-            "gups    L2 cache         1  100.0 %         -           -\n"
-            "gups    everywhere       1  100.0 %         -           -\n");
+            "tenant  waits at        cycles  held by mm  held by gups  by nobody\n"
+            "mm      page walkers        40      25.0 %        75.0 %          -\n"
+            "mm      crossbar to L2       3     100.0 %             -          -\n"
+            "mm      DRAM                 7           -             -    100.0 %\n"
+            "mm      total               50      26.0 %        60.0 %     14.0 %\n"
+            "gups    L2 cache             1     100.0 %             -          -\n"
+            "gups    total                1     100.0 %             -          -\n");
 }
 
 TEST(BlameSummary, CopiesOfAProgramAreToldApart) {
   const std::vector<std::string> header = two_tenants().table({"mm", "mm"}).header;
-  EXPECT_EQ(header[3], "for mm #0");
-  EXPECT_EQ(header[4], "for mm #1");
+  EXPECT_EQ(header[3], "held by mm #0");
+  EXPECT_EQ(header[4], "held by mm #1");
 }
 
 TEST(BlameSummary, OfManyTenantsTheOthersAreOneColumn) {
@@ -52,9 +52,9 @@ TEST(BlameSummary, OfManyTenantsTheOthersAreOneColumn) {
   for (u32 holder = 0; holder <= 16; ++holder) blame.add("gpu.mmu.0.blame.walkers", 5, holder, holder == 5 ? 4 : 1);
   const TextTable table = blame.table(std::vector<std::string>(16, "mm"));
   EXPECT_EQ(table.header,
-            (std::vector<std::string>{"tenant", "waits at", "cycles", "for itself", "for others", "for nobody"}));
+            (std::vector<std::string>{"tenant", "waits at", "cycles", "held by itself", "by others", "by nobody"}));
   ASSERT_EQ(table.rows.size(), 2u);
-  EXPECT_EQ(table.rows[0], (std::vector<std::string>{"mm #5", "page walks", "20", "20.0 %", "75.0 %", "5.0 %"}));
+  EXPECT_EQ(table.rows[0], (std::vector<std::string>{"mm #5", "page walkers", "20", "20.0 %", "75.0 %", "5.0 %"}));
 }
 
 TEST(BlameSummary, NothingCountedIsEmpty) {

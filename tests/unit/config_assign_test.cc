@@ -3,6 +3,7 @@
 
 #include "config/assign.h"
 #include "engine/check.h"
+#include "support/assign_list.h"
 
 namespace terrace {
 namespace {

@@ -4,6 +4,7 @@
 #include "config/assign.h"
 #include "config/registry.h"
 #include "engine/check.h"
+#include "support/assign_list.h"
 
 namespace terrace {
 namespace {

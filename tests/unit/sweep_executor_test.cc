@@ -120,7 +120,7 @@ TEST_F(LocalExecutor, AnUnknownExecutorIsRefusedWithThoseThereAre) {
     make_executor("locl", {});
     ADD_FAILURE();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--executor: no executor named \"locl\"; there is local; did you mean \"local\"?");
+    EXPECT_STREQ(error.what(), "--executor: no executor named \"locl\"; available: local; did you mean \"local\"?");
   }
 }
 

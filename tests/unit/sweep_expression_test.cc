@@ -108,7 +108,7 @@ TEST_F(Expressions, SayWhereTheyAreWrong) {
   EXPECT_EQ(refusal("ipc"), "\"ipc\": expected \"(\" at the end");
   EXPECT_TRUE(refusal("totl_ipc").ends_with("; did you mean \"total_ipc\"?")) << refusal("totl_ipc");
   EXPECT_EQ(refusal("1 2"), "\"1 2\": expected an operator at \"2\"");
-  EXPECT_EQ(refusal("gmean(0 - total_ipc)"), "gmean of -80: a geometric mean is of positive numbers");
+  EXPECT_EQ(refusal("gmean(0 - total_ipc)"), "gmean of -80: a geometric mean needs positive numbers");
   EXPECT_EQ(refusal("mean(total_ipc, \"size\")"), "mean: its values have no label \"size\"");
   EXPECT_TRUE(refusal(std::string(100'000, '(')).find("deeper") != std::string::npos);
 }

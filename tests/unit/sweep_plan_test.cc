@@ -125,7 +125,7 @@ TEST_F(SweepPlan, TakesTheReferenceDesignOfTheMachineAndSaysWhenThereIsNone) {
   const std::string text = "[[grid]]\ngpu = \"mine\"\nmix = [[\"gups\", \"mm\"]]\nsize = \"mini\"\n";
   const Plan without = plan(text);
   ASSERT_EQ(without.notes.size(), 1u);
-  EXPECT_THAT(without.notes.front(), HasSubstr("\"slow\", which is not there yet; they run under \"ideal\" instead"));
+  EXPECT_THAT(without.notes.front(), HasSubstr("\"slow\", which does not exist; they run under \"ideal\" instead"));
   EXPECT_THAT(without.points.front().reference, HasSubstr("under ideal"));
   scratch_.write("slow.toml", "l2.hit_cycles = 99\n");
   const Plan with = plan(text);
@@ -315,13 +315,13 @@ value = "mean(total_ip)"
 
 TEST_F(SweepPlan, RefusesSharesThatDoNotFit) {
   const std::string grid = "[[grid]]\ngpu = \"cd_24sm\"\nmix = [[\"gups\", \"mm\"]]\n";
-  EXPECT_THAT(refusal(grid + "sms = 12\n"), HasSubstr("sms: 12 has 1 of them for the 2 tenants of gups+mm"));
+  EXPECT_THAT(refusal(grid + "sms = 12\n"), HasSubstr("sms: 12 has 1 numbers for the 2 tenants of gups+mm"));
   EXPECT_THAT(refusal(grid + "sms = [[20, 5]]\n"), HasSubstr("sms: 25 is more than the 24 SMs of cd_24sm"));
   EXPECT_THAT(refusal(grid + "sms = \"oracle:best\"\n"), HasSubstr("no [[search]] is called \"best\""));
   EXPECT_THAT(refusal(grid + "sms = \"evn\"\n"), HasSubstr("not \"evn\""));
   for (const char* set : {"set.tenancy.sharing = \"time\"\n", "set.tenancy.partition.use = \"present\"\n"})
     EXPECT_THAT(refusal(grid + "sms = [[4, 20]]\n" + set),
-                HasSubstr("sms: 4,20 says nothing where tenancy.sharing is"));
+                HasSubstr("sms: 4,20 has no effect when tenancy.sharing is"));
 }
 
 TEST_F(SweepPlan, RefusesExpressionsAboutRunsThatAreNotThere) {

@@ -62,7 +62,7 @@ TEST_F(StoreTest, ARunInWhichAFaultEndedEveryTenantIsNoResult) {
   EXPECT_EQ(refusal([&] { check_result(job_named("one"), result); }), "nothing was refused");
   result["tenants"] = Tree(Tree::List{faulted, faulted});
   EXPECT_EQ(refusal([&] { check_result(job_named("one"), result); }),
-            "a fault ended every tenant of gups; mend their programs");
+            "a fault ended every tenant of gups; correct their programs");
 }
 
 TEST_F(StoreTest, KeepsAResultWithItsStatistics) {
@@ -151,7 +151,7 @@ TEST_F(StoreTest, OneOfTheFutureIsRefusedAndLeftAlone) {
   }
   const std::string before = bytes();
   EXPECT_EQ(refusal([&] { Store{path()}; }),
-            path() + ": has schema 99, and this version of Terrace knows up to 2; use a newer one");
+            path() + ": has schema 99, and this version of Terrace knows schemas up to 2; use a newer version");
   EXPECT_EQ(bytes(), before);
 }
 

@@ -60,7 +60,7 @@ TEST_P(EveryWorkload, LeavesTheSameMemoryForTheSameSeed) {
 }
 
 TEST_P(EveryWorkload, StartsAgainFromTheSameMemoryWhenRelaunched) {
-  const ProgramInstance instance = load_program(GetParam(), InputSize::kMini);
+  const ProgramInstance instance = make_workload(parse_workload(GetParam(), InputSize::kMini));
   GuestMemory memory(PageSize::k4K);
   instance.program->allocate(memory);
   ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.ptx), memory);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Output{"pagerank", "rank"}, Output{"fw", "dist"}, Output{"fw", "next"}));
 
 TEST_P(EveryOutput, WithOneWrongValueFailsTheCheck) {
-  const ProgramInstance instance = load_program(GetParam().program, InputSize::kMini);
+  const ProgramInstance instance = make_workload(parse_workload(GetParam().program, InputSize::kMini));
   GuestMemory memory(PageSize::k4K);
   instance.program->allocate(memory);
   ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.ptx), memory);
@@ -138,7 +138,7 @@ TEST_P(EveryOutput, WithOneWrongValueFailsTheCheck) {
 }
 
 TEST(WorkloadRun, APlainGupsThatDidNothingFailsTheCheck) {
-  const ProgramInstance instance = load_program("gups", InputSize::kMini);
+  const ProgramInstance instance = make_workload(parse_workload("gups", InputSize::kMini));
   GuestMemory memory(PageSize::k4K);
   instance.program->allocate(memory);
   instance.program->initialise(memory);

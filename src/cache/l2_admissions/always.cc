@@ -18,7 +18,8 @@ class AlwaysL2Admission final : public L2Admission {
   bool admits_all() const override { return true; }
 };
 
-REGISTER_POLICY(L2Admission, AlwaysL2Admission, "always", .summary = "every request is looked up and its line kept");
+REGISTER_POLICY(L2Admission, AlwaysL2Admission, "always",
+                .summary = "every request is looked up, and its line is kept");
 
 }  // namespace
 }  // namespace terrace

@@ -61,7 +61,7 @@ class FcfsDramScheduler final : public DramScheduler {
   std::vector<u8> write_;
 };
 
-REGISTER_POLICY(DramScheduler, FcfsDramScheduler, "fcfs", .summary = "in the order of arrival");
+REGISTER_POLICY(DramScheduler, FcfsDramScheduler, "fcfs", .summary = "in order of arrival");
 
 }  // namespace
 }  // namespace terrace

@@ -19,7 +19,8 @@ class FrfcfsDramScheduler final : public DramScheduler {
     // Chosen: the 16 lines of 128 bytes of a GDDR5 row of 2 KiB, so that one sweep over a row is never cut.
     u32 bypass_limit = 16;
     void describe(Fields& v) {
-      v("bypass_limit", bypass_limit, in(0, 1'000'000), "younger requests that may pass a bank's oldest one");
+      v("bypass_limit", bypass_limit, in(0, 1'000'000),
+        "younger requests that may overtake the oldest request of a bank");
     }
   };
 
@@ -70,8 +71,8 @@ class FrfcfsDramScheduler final : public DramScheduler {
   std::vector<u8> write_;
 };
 
-REGISTER_POLICY(DramScheduler, FrfcfsDramScheduler, "frfcfs", .summary = "row hits first, then the oldest; bounded",
-                .paper = "ISCA 2000");
+REGISTER_POLICY(DramScheduler, FrfcfsDramScheduler, "frfcfs",
+                .summary = "row hits first, then the oldest, with a limit on overtaking", .paper = "ISCA 2000");
 
 }  // namespace
 }  // namespace terrace

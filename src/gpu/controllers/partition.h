@@ -23,11 +23,12 @@ struct PartitionStats {
   PerTenant<Counter> sms_given, sms_taken, preempted_blocks, stalled_cycles;
   Counter closed_cycles;
   void describe(StatFields& v) {
-    v("sms_given", sms_given, "SMs", "that became a tenant's own during the run");
-    v("sms_taken", sms_taken, "SMs", "that went from a tenant to another one or to nobody");
-    v("preempted_blocks", preempted_blocks, "blocks", "that left their SM unfinished");
-    v("stalled_cycles", stalled_cycles, "cycles", "in which SMs of a tenant were stalled, summed over SMs");
-    v("closed_cycles", closed_cycles, "cycles", "in which SMs were closed while blocks were saved, summed over SMs");
+    v("sms_given", sms_given, "SMs", "SMs that a tenant gained during the run");
+    v("sms_taken", sms_taken, "SMs", "SMs that a tenant lost, to another one or to none");
+    v("preempted_blocks", preempted_blocks, "blocks", "blocks that left their SM before they had ended");
+    v("stalled_cycles", stalled_cycles, "cycles", "cycles in which a tenant's SMs were stalled, summed over SMs");
+    v("closed_cycles", closed_cycles, "cycles",
+      "cycles in which SMs were closed while blocks were saved, summed over SMs");
   }
 };
 

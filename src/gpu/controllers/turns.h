@@ -22,10 +22,10 @@ struct TurnStats {
   PerTenant<Counter> turn_cycles;
   Counter switches, drain_cycles, switch_cycles;
   void describe(StatFields& v) {
-    v("turn_cycles", turn_cycles, "cycles", "in which it was a tenant's turn");
-    v("switches", switches, "switches", "from one tenant to another");
-    v("drain_cycles", drain_cycles, "cycles", "from the end of a turn to the last answer");
-    v("switch_cycles", switch_cycles, "cycles", "from there to the next turn");
+    v("turn_cycles", turn_cycles, "cycles", "cycles of a tenant's turns");
+    v("switches", switches, "switches", "switches from one tenant to another");
+    v("drain_cycles", drain_cycles, "cycles", "cycles from the end of a turn to the last answer");
+    v("switch_cycles", switch_cycles, "cycles", "cycles from the last answer to the next turn");
   }
 };
 

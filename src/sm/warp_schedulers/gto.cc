@@ -37,7 +37,8 @@ class GtoWarpScheduler final : public WarpScheduler {
   u32 last_ = kNobody;
 };
 
-REGISTER_POLICY(WarpScheduler, GtoWarpScheduler, "gto", .summary = "the last one while it can, else the oldest");
+REGISTER_POLICY(WarpScheduler, GtoWarpScheduler, "gto",
+                .summary = "greedy-then-oldest: the last warp while it is ready, else the oldest");
 
 }  // namespace
 }  // namespace terrace

@@ -26,7 +26,8 @@ class LrrWarpScheduler final : public WarpScheduler {
   u32 last_ = 63;
 };
 
-REGISTER_POLICY(WarpScheduler, LrrWarpScheduler, "lrr", .summary = "the next ready one after the last");
+REGISTER_POLICY(WarpScheduler, LrrWarpScheduler, "lrr",
+                .summary = "loose round robin: the next ready warp after the last");
 
 }  // namespace
 }  // namespace terrace

@@ -19,7 +19,7 @@ class FixedSmPartitioner final : public SmPartitioner {
 };
 
 REGISTER_POLICY(SmPartitioner, FixedSmPartitioner, "fixed",
-                .summary = "as run.sms says, or evenly; SMs of a tenant that is not there stay idle");
+                .summary = "as run.sms says, or evenly; the SMs of an absent tenant stay idle");
 
 }  // namespace
 }  // namespace terrace

@@ -22,7 +22,7 @@ class PresentSmPartitioner final : public SmPartitioner {
 };
 
 REGISTER_POLICY(SmPartitioner, PresentSmPartitioner, "present",
-                .summary = "evenly among those who are there, anew whenever one comes or goes");
+                .summary = "evenly among the tenants that are present, again whenever one arrives or leaves");
 
 }  // namespace
 }  // namespace terrace

@@ -17,7 +17,7 @@ class AlwaysTlbFillPolicy final : public TlbFillPolicy {
   Into choose(u64, TenantId, std::span<const TlbAsker>) override { return Into::kTlb; }
 };
 
-REGISTER_POLICY(TlbFillPolicy, AlwaysTlbFillPolicy, "always", .summary = "every translation goes into the TLB");
+REGISTER_POLICY(TlbFillPolicy, AlwaysTlbFillPolicy, "always", .summary = "every translation is filled into the TLB");
 
 }  // namespace
 }  // namespace terrace

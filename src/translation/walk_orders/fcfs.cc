@@ -24,7 +24,7 @@ class FcfsWalkOrder final : public WalkOrder {
   Ring<Walk> waiting_;
 };
 
-REGISTER_POLICY(WalkOrder, FcfsWalkOrder, "fcfs", .summary = "in the order of arrival");
+REGISTER_POLICY(WalkOrder, FcfsWalkOrder, "fcfs", .summary = "in order of arrival");
 
 }  // namespace
 }  // namespace terrace

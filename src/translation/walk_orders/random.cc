@@ -39,7 +39,8 @@ class RandomWalkOrder final : public WalkOrder {
   std::vector<Walk> waiting_;
 };
 
-REGISTER_POLICY(WalkOrder, RandomWalkOrder, "random", .summary = "any walk that waits", .paper = "ISCA 2018");
+REGISTER_POLICY(WalkOrder, RandomWalkOrder, "random", .summary = "a random one of the waiting walks",
+                .paper = "ISCA 2018");
 
 }  // namespace
 }  // namespace terrace

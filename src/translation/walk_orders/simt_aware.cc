@@ -27,12 +27,13 @@ class SimtAwareWalkOrder final : public WalkOrder {
     bool batching = true;
     bool shortest_first = true;
     void describe(Fields& v) {
-      v("score_limit", score_limit, in(1, 1 << 20), "a score grows no further");
+      v("score_limit", score_limit, in(1, 1 << 20), "upper limit of a score");
       v("ageing_threshold", ageing_threshold, in(1, Range::kHighest),
-        "a walk that so many younger ones have passed goes first");
-      v("selection_cycles", selection_cycles, in(0, 255), "cycles to choose a walk when a walker falls idle");
-      v("batching", batching, "walks of the instruction that was served last go first");
-      v("shortest_first", shortest_first, "then those of the instruction with the lowest score; otherwise the oldest");
+        "a walk that this many younger walks have overtaken goes first");
+      v("selection_cycles", selection_cycles, in(0, 255), "cycles to select a walk for an idle walker");
+      v("batching", batching, "serve walks of the same instruction as the last walk first");
+      v("shortest_first", shortest_first,
+        "then serve the instruction with the lowest score; if false, the oldest walk");
     }
   };
 
@@ -144,7 +145,7 @@ class SimtAwareWalkOrder final : public WalkOrder {
 };
 
 REGISTER_POLICY(WalkOrder, SimtAwareWalkOrder, "simt_aware",
-                .summary = "batches an instruction's walks, cheapest instruction first", .paper = "ISCA 2018");
+                .summary = "batches the walks of an instruction, cheapest instruction first", .paper = "ISCA 2018");
 
 }  // namespace
 }  // namespace terrace

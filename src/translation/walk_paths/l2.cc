@@ -18,7 +18,7 @@ class L2WalkPath final : public WalkPath {
   Way choose(const WalkRead&) override { return Way::kL2; }
 };
 
-REGISTER_POLICY(WalkPath, L2WalkPath, "l2", .summary = "every read goes through the L2, like a load");
+REGISTER_POLICY(WalkPath, L2WalkPath, "l2", .summary = "every read goes through the L2, as a load does");
 
 }  // namespace
 }  // namespace terrace

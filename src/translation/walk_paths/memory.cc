@@ -18,8 +18,7 @@ class MemoryWalkPath final : public WalkPath {
   Way choose(const WalkRead&) override { return Way::kMemory; }
 };
 
-REGISTER_POLICY(WalkPath, MemoryWalkPath, "memory",
-                .summary = "every read goes straight to memory, as an IOMMU's does");
+REGISTER_POLICY(WalkPath, MemoryWalkPath, "memory", .summary = "every read goes directly to memory, as from an IOMMU");
 
 }  // namespace
 }  // namespace terrace

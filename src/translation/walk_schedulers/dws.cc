@@ -15,9 +15,10 @@ class DwsWalkScheduler final : public StealingWalkScheduler {
   DwsWalkScheduler(const Context& context, Params params) : StealingWalkScheduler(context, params) {}
 };
 
-REGISTER_POLICY(WalkScheduler, DwsWalkScheduler, "dws",
-                .summary = "walkers belong to tenants; one whose owner has nothing waiting steals",
-                .paper = "HPCA 2021");
+REGISTER_POLICY(
+    WalkScheduler, DwsWalkScheduler, "dws",
+    .summary = "walkers belong to tenants; a walker whose owner has no waiting walks steals from another tenant",
+    .paper = "HPCA 2021");
 
 }  // namespace
 }  // namespace terrace

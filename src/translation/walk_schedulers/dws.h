@@ -13,8 +13,9 @@ struct DwsParams {
   u32 steal_cycles = 2;  // DWS-A14: added latency of the logic, modelled by the paper but not printed
   void describe(Fields& v) {
     v("steal_on_arrival", steal_on_arrival,
-      "a walk may begin at once on an idle walker of another tenant; false is the paper's literal text (DWS-A3)");
-    v("steal_cycles", steal_cycles, in(0, 255), "cycles that choosing a stolen walk takes");
+      "an arriving walk may start at once on an idle walker of another tenant; false is the paper's literal text "
+      "(DWS-A3)");
+    v("steal_cycles", steal_cycles, in(0, 255), "cycles to select a walk to steal");
   }
 };
 

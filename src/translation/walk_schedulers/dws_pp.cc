@@ -22,16 +22,17 @@ class DwsPpWalkScheduler final : public StealingWalkScheduler {
     Fraction upto_1_5{400'000}, upto_2{600'000}, upto_3{800'000}, upto_4{900'000}, above_4{1'000'000};
     void describe(Fields& v) {
       DwsParams::describe(v);
-      v("epoch", epoch, in(1, 1'000'000), "arrivals, refused ones included, between two looks at how unequal they are");
+      v("epoch", epoch, in(1, 1'000'000),
+        "arrivals, refused ones included, between two updates of the ratio of arrivals");
       v("queue_threshold", queue_threshold, in(0, Fraction::kOne),
-        "a walker whose own queue is fuller than this does not steal from its owner's time");
+        "a walker whose own queue is fuller than this steals nothing while its owner's walks wait");
       v("upto_1_5", upto_1_5, in(0, Fraction::kOne),
-        "how much more must wait elsewhere, as a share of a tenant's queues, when arrivals differ by at most 1.5 "
-        "times");
-      v("upto_2", upto_2, in(0, Fraction::kOne), "likewise, at most 2 times");
-      v("upto_3", upto_3, in(0, Fraction::kOne), "likewise, at most 3 times");
-      v("upto_4", upto_4, in(0, Fraction::kOne), "likewise, at most 4 times");
-      v("above_4", above_4, in(0, Fraction::kOne), "likewise, more than 4 times; 1 is never");
+        "how many more walks of the other tenant must wait, as a share of a tenant's queue entries, if arrivals differ "
+        "by a factor of at most 1.5");
+      v("upto_2", upto_2, in(0, Fraction::kOne), "the same for a factor of at most 2");
+      v("upto_3", upto_3, in(0, Fraction::kOne), "the same for a factor of at most 3");
+      v("upto_4", upto_4, in(0, Fraction::kOne), "the same for a factor of at most 4");
+      v("above_4", above_4, in(0, Fraction::kOne), "the same for a factor above 4; 1: never steal");
     }
   };
   DwsPpWalkScheduler(const Context& context, Params params) : StealingWalkScheduler(context, params), params_(params) {
@@ -90,8 +91,11 @@ class DwsPpWalkScheduler final : public StealingWalkScheduler {
   u32 in_epoch_ = 0;
 };
 
-REGISTER_POLICY(WalkScheduler, DwsPpWalkScheduler, "dws_pp",
-                .summary = "as dws, and steals from its owner's time when others wait much more", .paper = "HPCA 2021");
+REGISTER_POLICY(
+    WalkScheduler, DwsPpWalkScheduler, "dws_pp",
+    .summary =
+        "as dws, but a walker may also steal while its owner's walks wait, if another tenant has many more waiting",
+    .paper = "HPCA 2021");
 
 }  // namespace
 }  // namespace terrace

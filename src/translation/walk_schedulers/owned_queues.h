@@ -20,7 +20,8 @@ class OwnedQueues {
       : entries_(std::max<u32>(1, context.queue_entries / context.walkers)), owner_(context.walkers) {
     if (context.one_tenant) {
       input_error(
-          "mmu.walk_scheduler: divides walkers among tenants, but mmu.per_tenant gives each its own; use \"shared\"");
+          "mmu.walk_scheduler: divides walkers among tenants, but with mmu.per_tenant each tenant has its own walkers; "
+          "use \"shared\"");
     }
     if (context.walkers < context.tenants) {
       input_error("mmu.walkers: {} walkers cannot be divided among {} tenants; give each at least one", context.walkers,

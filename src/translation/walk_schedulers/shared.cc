@@ -45,7 +45,7 @@ class SharedWalkScheduler final : public WalkScheduler {
   std::unique_ptr<WalkOrder> queue_;
 };
 
-REGISTER_POLICY(WalkScheduler, SharedWalkScheduler, "shared", .summary = "one queue for all walkers and tenants");
+REGISTER_POLICY(WalkScheduler, SharedWalkScheduler, "shared", .summary = "one queue for all walkers and all tenants");
 
 }  // namespace
 }  // namespace terrace

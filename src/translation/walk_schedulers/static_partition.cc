@@ -42,7 +42,7 @@ class StaticPartitionWalkScheduler final : public WalkScheduler {
 };
 
 REGISTER_POLICY(WalkScheduler, StaticPartitionWalkScheduler, "static_partition",
-                .summary = "walkers belong to tenants and are never lent", .paper = "HPCA 2021");
+                .summary = "walkers belong to tenants and never serve another tenant", .paper = "HPCA 2021");
 
 }  // namespace
 }  // namespace terrace

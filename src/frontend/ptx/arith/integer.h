@@ -214,15 +214,6 @@ inline u32 bmsk(u32 position, u32 length) {
   return shl<u32>(shl<u32>(1, len) - 1, pos);
 }
 
-/// szext: the low `length` bits of a, extended by their sign or by zeros.
-template <bool Wrap, class T>
-inline T szext(T a, u32 length) {
-  const u32 len = Wrap ? length & 31 : length;
-  const u32 field = shl<u32>(1, len) - 1;
-  const bool negative = std::signed_integral<T> && len - 1 < 31 && ((static_cast<u32>(a) >> (len - 1)) & 1) != 0;
-  return static_cast<T>((static_cast<u32>(a) & field) | (negative ? ~field : 0u));
-}
-
 template <std::unsigned_integral T>
 inline u32 clz(T a) {
   return static_cast<u32>(std::countl_zero(a));

@@ -1,5 +1,5 @@
 // Turning statements into decoded instructions. Each family of instructions has a file with its handlers and the
-// functions that choose among them; the table in decode.cc says which opcode belongs to whom.
+// functions that choose among them; the table in decode.cc says which function decodes an opcode.
 //
 // Decoding works on the function's own register numbers. When a whole function is decoded, live ranges decide where
 // each register lies in the window, and the recorded operands are patched.

@@ -1,5 +1,5 @@
 // The special registers: those that this machine has, and the names of all that PTX knows, so that an unsupported one
-// can be told from a register that nobody declared.
+// can be distinguished from an undeclared register.
 // SPDX-License-Identifier: MIT
 #pragma once
 
