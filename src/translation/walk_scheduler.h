@@ -50,10 +50,6 @@ struct WalkSchedulerStats {
   void describe(StatFields& v) {
     v("placed", placed, "walks", "walks accepted by the scheduler");
     v("interleaving", interleaving, "walks", "walks of other tenants that each walk had to wait for, summed (DWS-A11)");
-    v("stolen", stolen, "walks", "queued walks stolen by a walker whose owner had no queued walks");
-    v("stolen_extra", stolen_extra, "walks", "queued walks stolen by a walker whose owner had queued walks (DWS++)");
-    v("stolen_on_arrival", stolen_on_arrival, "walks",
-      "walks that started on arrival, on an idle walker of another tenant");
     v.ratio("mean_interleaving", sum(interleaving), sum(placed), "walks of others per walk");
   }
 };

@@ -74,12 +74,11 @@ class StealingWalkScheduler : public WalkScheduler {
   u32 waiting() const final { return queues_.waiting(); }
   void describe(StatFields& v) final {
     WalkScheduler::describe(v);
-    v("stolen", steals.stolen, "walks",
-      "waiting walks that a walker of another tenant took because its owner had none");
+    v("stolen", steals.stolen, "walks", "queued walks stolen by a walker whose owner had no queued walks");
     v("stolen_extra", steals.stolen_extra, "walks",
-      "waiting walks that a walker of another tenant took although its owner had some");
+      "queued walks stolen by a walker whose owner had queued walks (DWS++)");
     v("stolen_on_arrival", steals.stolen_on_arrival, "walks",
-      "walks that began at once on an idle walker of another tenant");
+      "walks that started on arrival, on an idle walker of another tenant");
     v.ratio("stolen_share", sum(steals.stolen, steals.stolen_extra), sum(stats.placed), "of walks");
   }
   std::optional<TenantId> owner(u32 walker) const final { return queues_.owner(walker); }
