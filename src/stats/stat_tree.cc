@@ -228,10 +228,14 @@ std::optional<u64> StatTree::total(std::string_view pattern, std::optional<Tenan
   return total;
 }
 
-u64 StatTree::total_of(const std::string& pattern) const {
-  const std::optional<u64> found = total(pattern);
-  SIM_CHECK(found, "an identity names {}, and no counter is called so", pattern);
-  return *found;
+u64 StatTree::total_of(const std::vector<std::string>& patterns) const {
+  u64 sum = 0;
+  for (const std::string& pattern : patterns) {
+    const std::optional<u64> part = total(pattern);
+    SIM_CHECK(part, "an identity names {}, and no counter is called so", pattern);
+    sum += *part;
+  }
+  return sum;
 }
 
 void StatTree::check_identities(bool in_flight) const {

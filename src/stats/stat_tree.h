@@ -59,8 +59,6 @@ class StatTree {
   /// What the counters that a pattern names add up to since the machine began, warm-up included: of one tenant (those
   /// counted per tenant) or of all. Nothing when no counter has such a name.
   std::optional<u64> total(std::string_view pattern, std::optional<TenantId> tenant = std::nullopt) const;
-  /// The same of all tenants; a pattern that names no counter is a broken invariant.
-  u64 total_of(const std::string& pattern) const;
 
   /// Nested as the names are; each statistic is a table with its `unit` and value, `tenants` or histogram.
   Tree json() const;
