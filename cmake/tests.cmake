@@ -28,7 +28,7 @@ function(terrace_list_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300 ${ARGN})
 endfunction()
 
-terrace_tests(unit unit contract timing papers)
+terrace_tests(unit unit contract timing papers benches)
 # MPFR is the reference that the arithmetic of PTX is held to.
 target_link_libraries(unit PRIVATE mpfr gmp)
 # A test looks into every object of the program for calls of the math library.
