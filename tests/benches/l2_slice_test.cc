@@ -433,13 +433,17 @@ TEST(L2SliceBench, WhileTooManyDirtyLinesWaitToLeaveNoMissIsTakenButHitsAre) {
 TEST(L2SliceBench, DirtyLinesLeaveBeforeAnythingIsFetchedInTheSameCycle) {
   L2Bench bench(two_lines());
   bench.ask(0, store(1));
-  bench.ask(1, store(2));
-  bench.ask(2, store(3));     // pushes out line 1, which leaves in the next cycle,
-  bench.ask(3, {.line = 1});  // as its own fetch would
+  bench.ask(100, {.line = 2});
+  bench.ask(200, {.line = 3});  // its fill pushes out line 1, which leaves in that cycle,
+  const Cycle fill = 200 + kNoc + kToMemory + 20 + kFromMemory;
+  bench.ask(fill - kNoc, {.line = 1});  // as its own fetch would
   bench.run();
-  ASSERT_GE(bench.fetched[0].seen.size(), 2u);
-  EXPECT_TRUE(bench.fetched[0].seen[0].what.write);
-  EXPECT_FALSE(bench.fetched[0].seen[1].what.write);
+  const auto& seen = bench.fetched[0].seen;
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_TRUE(seen[2].what.write);
+  EXPECT_EQ(seen[2].at, fill + kToMemory);
+  EXPECT_FALSE(seen[3].what.write);
+  EXPECT_EQ(seen[3].at, fill + 1 + kToMemory);
 }
 
 TEST(L2SliceBench, AFetchDoesNotOvertakeItsOwnLineOnTheWayToAnotherChannelThanThatInFront) {
