@@ -28,12 +28,21 @@ function(terrace_list_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300 ${ARGN})
 endfunction()
 
-terrace_tests(unit unit contract timing papers)
+terrace_tests(unit unit contract timing papers benches)
 # MPFR is the reference that the arithmetic of PTX is held to.
 target_link_libraries(unit PRIVATE mpfr gmp)
 # A test looks into every object of the program for calls of the math library.
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects.txt CONTENT "$<JOIN:$<TARGET_OBJECTS:terrace_objects>,\n>\n")
 terrace_list_tests(unit)
+# What scripts/check_mistakes builds anew for each mistake: tests that need no whole machine, which take long to compile, and
+# the policies that they use. Built when asked for.
+terrace_tests(single_units benches)
+file(GLOB single_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/timing/dram_*_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/engine_*_test.cc)
+target_sources(single_units PRIVATE ${single_unit_tests} tests/contract/memory_policy_contract_test.cc
+  tests/unit/l1_cache_test.cc tests/unit/translation_test.cc tests/unit/warp_scheduler_test.cc)
+set_target_properties(single_units PROPERTIES EXCLUDE_FROM_ALL TRUE)
+
 terrace_tests(laws laws random_kernels)
 terrace_list_tests(laws)
 terrace_tests(cli cli)

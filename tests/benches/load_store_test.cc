@@ -1,0 +1,352 @@
+// The load-store unit alone: memory instructions that issue at stated cycles on one side, memory and a shared TLB of fixed
+// latencies on the other.
+// SPDX-License-Identifier: MIT
+#include "sm/load_store.h"
+
+#include <gtest/gtest.h>
+
+#include "benches/far_memory.h"
+#include "benches/scripted.h"
+#include "frontend/guest_memory.h"
+#include "stats/stat_tree.h"
+
+namespace terrace {
+namespace {
+
+constexpr u32 kLineBytes = 128, kLanes = 32, kPageBytes = 4096;
+constexpr Cycle kNoc = 1, kMemory = 40, kTlbLink = 1, kTlb = 60, kHit = 20, kTlbHit = 2;
+constexpr TenantId kTenant{0};
+// A look-up of the TLB after the queue, then the crossbar, memory and back.
+constexpr Cycle kFirstAccess = 1 + kTlbHit, kMissTrip = 2 * kNoc + kMemory;
+
+struct Inst {
+  MemoryAction action = MemoryAction::kLoad;
+  u64 at = 0;      // byte in the buffer
+  u64 stride = 4;  // between lanes
+  u32 lanes = kLanes;
+  bool past_l1 = false;
+};
+
+class LoadStoreBench final : public Unit {
+ public:
+  struct Options {
+    TranslateAt translation = TranslateAt::kNowhere;
+    u32 queue = 8;
+    u32 ports = 1;
+    u32 l1_bytes = 16 * 1024;
+    L1TlbConfig tlb = tlb_config();
+    NocConfig noc{.latency = kNoc, .flit_bytes = 256};
+  };
+  static L1TlbConfig tlb_config() {
+    L1TlbConfig config;
+    config.hit_cycles = kTlbHit;
+    return config;
+  }
+  struct Completed {
+    u32 inst;  // by order of `issue`
+    Cycle at;
+    friend bool operator==(const Completed&, const Completed&) = default;
+  };
+
+  LoadStoreBench() : LoadStoreBench(Options{}) {}
+  explicit LoadStoreBench(const Options& options)
+      : config_(sm_config(options)),
+        spaces_({}, kLineBytes, 1, 1),
+        truth_(kLineBytes, locate()),
+        memory(scheduler, options.noc, kLineBytes, accesses, truth_, locate(), kMemory),
+        requests_(scheduler, 1, kTlbLink, 4),
+        answers_(scheduler, {.latency = kTlbLink}),
+        tlb_(scheduler, "tlb"),
+        map_(kLineBytes, 1),
+        unit(config_, {.bytes = options.l1_bytes, .ways = 2, .hit_cycles = kHit}, options.tlb, options.noc, kLineBytes,
+             SmId{0},
+             {memory.requests,
+              memory.replies,
+              map_,
+              accesses,
+              truth_,
+              {options.translation, spaces_, {&requests_, &answers_, nullptr}}}) {
+    GuestMemory guest(PageSize::k4K);
+    guest.allocate("buffer", 1 << 20);
+    spaces_.cover(kTenant, guest);
+    const UnitId id = scheduler.add(*this, "sm");
+    memory.connect(id);
+    requests_.connect_producer(0, id);
+    requests_.connect_consumer(tlb_.id());
+    answers_.connect(tlb_.id(), id);
+    tlb_.always([this](Cycle now) {
+      const std::size_t before = asked.seen.size();
+      const Cycle opens = asked.take(requests_, now);
+      for (std::size_t i = before; i < asked.seen.size(); ++i) {
+        const u64 key = asked.seen[i].what.key;
+        delay_.push(now + kTlb, {key, spaces_.locate(kTenant, {page_of_key(key) << 12}), {}});
+      }
+      return std::min(opens, delay_.send(answers_, now));
+    });
+  }
+  /// Issues in that cycle, or when the queue has a place. Returns its number.
+  u32 issue(Cycle at, const Inst& inst) {
+    script_.push_back({at, inst});
+    decoded_.emplace_back();
+    return static_cast<u32>(script_.size() - 1);
+  }
+  void run() {
+    scheduler.run(1'000'000);
+    unit.settle(scheduler.now());
+    StatTree tree(1);
+    tree.add("memory", unit.stats);
+    tree.add("l1", unit.l1_stats());
+    tree.add("l1_tlb", unit.translator().stats);
+    tree.check_identities();
+    EXPECT_EQ(completed.size(), script_.size()) << scheduler.explain();
+    EXPECT_TRUE(unit.drained());
+    EXPECT_EQ(accesses.live(), 0u);
+  }
+  /// When an instruction had all its lines.
+  Cycle done(u32 number) const {
+    for (const Completed& each : completed)
+      if (each.inst == number) return each.at;
+    ADD_FAILURE() << "instruction " << number << " is not answered";
+    return 0;
+  }
+
+  Cycle tick(Cycle now) override {
+    std::vector<LoadStoreUnit::Done> done_now;
+    unit.accept_replies(now, done_now);
+    for (const auto& each : done_now) completed.push_back({each.warp, now});
+    unit.accept_translations(now);
+    unit.advance(now);
+    Cycle next = kNever;
+    for (; issued_ < script_.size() && !unit.full(); ++issued_) {
+      if (script_[issued_].first > now) {
+        next = script_[issued_].first;
+        break;
+      }
+      accept(issued_, now);
+    }
+    return std::min(next, unit.next_wakeup(now));
+  }
+  void explain(std::ostream& out) const override { unit.explain(out); }
+
+ private:
+  static SmConfig sm_config(const Options& options) {
+    SmConfig config;
+    config.memory_queue = options.queue;
+    config.memory_ports = options.ports;
+    return config;
+  }
+  std::function<PhysAddr(TenantId, VirtAddr)> locate() {
+    return [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); };
+  }
+  void accept(u32 number, Cycle now) {
+    const Inst& inst = script_[number].second;
+    DecodedInst& decoded = decoded_[number];
+    decoded.volatile_access = inst.past_l1;
+    Effect effect;
+    effect.action = inst.action;
+    effect.space = MemorySpace::kGlobal;
+    effect.bytes = 4;
+    effect.atomic = AtomicRef{number};
+    for (u32 lane = 0; lane < kLanes; ++lane) effect.address[lane] = GuestMemory::kBase + inst.at + lane * inst.stride;
+    const u64 lanes = inst.lanes == 64 ? ~u64{0} : (u64{1} << inst.lanes) - 1;
+    effect.active = lanes;
+    unit.accept(effect, lanes, decoded, static_cast<u8>(number), kTenant, number, now);
+  }
+
+  SmConfig config_;
+  std::vector<std::pair<Cycle, Inst>> script_;
+  std::deque<DecodedInst> decoded_;  // stay where they are
+  u32 issued_ = 0;
+
+ public:
+  Scheduler scheduler;
+  AccessPool accesses;
+
+ private:
+  AddressSpaces spaces_;
+  LineTruth truth_;
+
+ public:
+  FarMemory memory;
+  Inbox<TranslationRequest> asked;
+
+ private:
+  Funnel<TranslationRequest> requests_;
+  Link<Translation> answers_;
+  Scripted tlb_;
+  Delay<Translation> delay_;
+  BenchMap map_;
+
+ public:
+  LoadStoreUnit unit;
+  std::vector<Completed> completed;
+};
+
+using Times = std::vector<Cycle>;
+
+TEST(LoadStoreBench, AMissLeavesAfterTheLookUpOfTheTlbAndIsDoneWhenItsAnswerComes) {
+  LoadStoreBench bench;
+  const u32 load = bench.issue(10, {});
+  bench.run();
+  EXPECT_EQ(bench.memory.times(), Times{10 + kFirstAccess + kNoc});
+  EXPECT_EQ(bench.done(load), 10 + kFirstAccess + kMissTrip);
+}
+
+TEST(LoadStoreBench, AHitIsDoneTheL1sLatencyLaterAndLeavesNothing) {
+  LoadStoreBench bench;
+  bench.issue(0, {});
+  const u32 hit = bench.issue(200, {});
+  bench.run();
+  EXPECT_EQ(bench.memory.seen.size(), 1u);
+  EXPECT_EQ(bench.done(hit), 200 + kFirstAccess + kHit);
+}
+
+TEST(LoadStoreBench, LinesOfAnInstructionGoOnePerPortAndCycle) {
+  for (const u32 ports : {1u, 2u}) {
+    LoadStoreBench bench({.ports = ports});
+    bench.issue(0, {.at = 0, .stride = kLineBytes, .lanes = 4});
+    const u32 hits = bench.issue(200, {.at = 0, .stride = kLineBytes, .lanes = 4});
+    bench.run();
+    EXPECT_EQ(bench.memory.seen.size(), 4u);
+    EXPECT_EQ(bench.done(hits), 200 + kFirstAccess + 4 / ports - 1 + kHit);
+  }
+}
+
+TEST(LoadStoreBench, LoadsOfALineThatIsFetchedJoin) {
+  LoadStoreBench bench;
+  const u32 first = bench.issue(0, {}), second = bench.issue(10, {});
+  bench.run();
+  EXPECT_EQ(bench.memory.seen.size(), 1u);
+  EXPECT_EQ(bench.done(first), bench.done(second));
+}
+
+TEST(LoadStoreBench, AStoreIsWrittenThroughWithItsBytesOrAsAWholeLine) {
+  LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 32, .header_bytes = 8}});
+  bench.issue(0, {.action = MemoryAction::kStore, .lanes = 2});
+  bench.issue(100, {.action = MemoryAction::kStore, .lanes = kLanes});
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 2u);
+  EXPECT_EQ(bench.memory.seen[0].access.kind, AccessKind::kStore);
+  EXPECT_EQ(bench.memory.seen[0].access.bytes, 8);
+  EXPECT_EQ(bench.memory.seen[0].flits, 1u);
+  EXPECT_EQ(bench.memory.seen[1].access.bytes, 0) << "the whole line";
+  EXPECT_EQ(bench.memory.seen[1].flits, 5u);
+}
+
+TEST(LoadStoreBench, AnAtomicGoesPastTheL1AndDropsItsCopy) {
+  LoadStoreBench bench;
+  bench.issue(0, {});
+  bench.issue(100, {.action = MemoryAction::kAtomic});
+  bench.issue(200, {});
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 3u);
+  EXPECT_EQ(bench.memory.seen[1].access.kind, AccessKind::kAtomic);
+  EXPECT_EQ(bench.memory.seen[1].access.atomic, 1u);
+  EXPECT_EQ(bench.memory.seen[1].access.lanes, 0xffffffffu);
+}
+
+TEST(LoadStoreBench, AVolatileLoadNeitherLooksIntoTheL1NorFillsIt) {
+  LoadStoreBench bench;
+  bench.issue(0, {.past_l1 = true});
+  bench.issue(100, {.past_l1 = false});
+  bench.issue(200, {.past_l1 = true});
+  bench.run();
+  EXPECT_EQ(bench.memory.seen.size(), 3u);
+}
+
+TEST(LoadStoreBench, ALoadBehindAStoreToALineThatIsFetchedWaitsAndFetchesAnew) {
+  LoadStoreBench bench;
+  bench.issue(0, {});
+  bench.issue(5, {.action = MemoryAction::kStore, .lanes = 1});
+  const u32 load = bench.issue(10, {});
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 3u);
+  const Cycle filled = kFirstAccess + kMissTrip;
+  EXPECT_EQ(bench.memory.seen[2].at, filled + kNoc);
+  EXPECT_EQ(bench.done(load), filled + kMissTrip);
+}
+
+TEST(LoadStoreBench, AHeadThatCannotGoBlocksThoseBehindIt) {
+  LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 256, .lane_packets = 1}});
+  bench.issue(0, {.at = 0});
+  bench.memory.open = 500;
+  bench.issue(100, {.at = kLineBytes});      // takes the only place on the way out
+  bench.issue(101, {.at = 2 * kLineBytes});  // finds none
+  const u32 hit = bench.issue(102, {.at = 0});
+  bench.run();
+  EXPECT_GT(bench.done(hit), 500u);
+  EXPECT_GT(bench.unit.stats.blocked_cycles.value, 300u);
+}
+
+TEST(LoadStoreBench, TheQueueHoldsAsManyInstructionsAsItHasPlaces) {
+  for (const u32 places : {1u, 4u}) {
+    LoadStoreBench bench({.queue = places, .noc = {.latency = kNoc, .flit_bytes = 256, .lane_packets = 1}});
+    bench.memory.open = 500;
+    for (u64 i = 0; i < 8; ++i) bench.issue(0, {.at = i * kLineBytes});
+    bench.scheduler.run(1);
+    EXPECT_TRUE(bench.unit.full());
+    EXPECT_EQ(bench.unit.stats.instructions[kTenant].value, places);
+    bench.run();
+  }
+}
+
+LoadStoreBench::Options with_tlb(TranslateAt at = TranslateAt::kBeforeL1) {
+  return {.translation = at};
+}
+// From the first look-up of a line to when its page is known.
+constexpr Cycle kPageTrip = 2 * kTlbLink + kTlb;
+
+TEST(LoadStoreBench, ALineWhosePageIsNotKnownWaitsForItAndOthersGoOn) {
+  LoadStoreBench bench(with_tlb());
+  bench.issue(0, {.at = 0});
+  const u32 unknown = bench.issue(300, {.at = kPageBytes});
+  const u32 known = bench.issue(301, {.at = kLineBytes});
+  bench.run();
+  EXPECT_EQ(bench.done(unknown), 300 + kFirstAccess + kPageTrip + kMissTrip);
+  EXPECT_EQ(bench.done(known), 301 + kFirstAccess + kMissTrip);
+}
+
+TEST(LoadStoreBench, LinesThatWaitedForTheirPageGoBeforeYoungerOnes) {
+  LoadStoreBench bench(with_tlb());
+  bench.issue(0, {.at = 0});
+  bench.issue(300, {.at = kPageBytes});
+  const Cycle known = 300 + kFirstAccess + kPageTrip;
+  bench.issue(known - kFirstAccess, {.at = kLineBytes});  // its turn would come in the same cycle
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 3u);
+  EXPECT_EQ(bench.memory.seen[1].access.va.raw, GuestMemory::kBase + kPageBytes);
+  EXPECT_EQ(bench.memory.seen[2].access.va.raw, GuestMemory::kBase + kLineBytes);
+  EXPECT_EQ(bench.memory.seen[2].at, bench.memory.seen[1].at + 1);
+}
+
+TEST(LoadStoreBench, BehindAVirtualL1OnlyWhatMissesIsTranslated) {
+  LoadStoreBench bench(with_tlb(TranslateAt::kAfterL1));
+  bench.issue(0, {.at = 0});
+  const u32 hit = bench.issue(300, {.at = 0});
+  bench.issue(400, {.at = kLineBytes});
+  bench.run();
+  EXPECT_EQ(bench.asked.seen.size(), 1u);
+  EXPECT_EQ(bench.done(hit), 300 + 1 + kHit) << "the TLB is not waited for";
+  EXPECT_EQ(bench.memory.seen[1].at, 400 + 1 + kTlbHit + kNoc) << "what misses the L1 is looked up in the TLB then";
+  EXPECT_EQ(bench.unit.translator().stats.lookups[kTenant].value, 2u);
+}
+
+TEST(LoadStoreBench, BeforeAVirtualL2NothingIsTranslatedAndLinesKeepTheirVirtualNames) {
+  LoadStoreBench bench(with_tlb(TranslateAt::kAfterL2));
+  bench.issue(0, {.at = kLineBytes});
+  bench.run();
+  EXPECT_EQ(bench.asked.seen.size(), 0u);
+  ASSERT_EQ(bench.memory.seen.size(), 1u);
+  EXPECT_EQ(bench.memory.seen[0].access.in_l2, LineKey::of_tenant(kTenant, GuestMemory::kBase / kLineBytes + 1));
+}
+
+TEST(LoadStoreBench, TheTimeOfAnInstructionIsFromIssueToItsLastLine) {
+  LoadStoreBench bench;
+  bench.issue(10, {.stride = kLineBytes, .lanes = 3});
+  bench.run();
+  EXPECT_EQ(bench.unit.stats.latency[kTenant].value, kFirstAccess + 2 + kMissTrip);
+  EXPECT_EQ(bench.unit.stats.lines[kTenant].value, 3u);
+}
+
+}  // namespace
+}  // namespace terrace

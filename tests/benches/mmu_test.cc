@@ -1,0 +1,498 @@
+// The MMU with its walk cache alone: pages that are asked for at stated cycles on one side, memory of a fixed latency that
+// reads page tables on the other.
+// SPDX-License-Identifier: MIT
+#include "translation/mmu.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "benches/scripted.h"
+#include "frontend/guest_memory.h"
+#include "stats/stat_tree.h"
+
+namespace terrace {
+namespace {
+
+constexpr u32 kLineBytes = 128;
+constexpr Cycle kTransit = 1, kToMemory = 1, kFromMemory = 1, kMemory = 20;
+constexpr Cycle kRead = kToMemory + kMemory + kFromMemory;
+// With two bits a level, a leaf node holds 4 pages, and a node above it 4 nodes.
+constexpr u32 kLevelBits = 2;
+constexpr u64 kPages = 256;
+
+PagesConfig small_tables() {
+  PagesConfig pages;
+  pages.level_bits = kLevelBits;
+  pages.frames = FrameOrder::kContiguous;
+  pages.memory_bytes = u64{1} << 30;
+  return pages;
+}
+MmuConfig walkers(u32 count) {
+  MmuConfig config;
+  config.walkers = count;
+  config.walk_path.use = "memory";
+  config.rate = 4;
+  return config;
+}
+
+class MmuBench {
+ public:
+  struct Options {
+    u32 tenants = 2;
+    u32 lanes = 1;
+    u32 channels = 1;
+    u32 memory_places = 0;  // of the links to memory; 0: enough
+    u32 result_places = 0;
+  };
+  struct Answer {
+    u64 page;
+    Cycle at;
+    friend bool operator==(const Answer&, const Answer&) = default;
+  };
+  explicit MmuBench(const MmuConfig& config) : MmuBench(config, Options{}) {}
+  MmuBench(const MmuConfig& config, const Options& options)
+      : options_(options),
+        guest_(PageSize::k4K),
+        spaces(small_tables(), kLineBytes, 1, options.tenants),
+        map(kLineBytes, options.channels),
+        truth(kLineBytes, [this](TenantId tenant, VirtAddr va) { return spaces.locate(tenant, va); }),
+        requests(scheduler, options.lanes, kTransit, 32),
+        results(scheduler, {.latency = kTransit, .capacity = options.result_places}),
+        read(options.channels),
+        asker_(scheduler, "tlb"),
+        delays_(options.channels) {
+    guest_.allocate("buffer", kPages * 4096);
+    for (u32 i = 0; i < options.tenants; ++i) spaces.cover(TenantId(static_cast<u8>(i)), guest_);
+    std::vector<WalkToDram::Channel> channels;
+    for (u32 i = 0; i < options.channels; ++i) {
+      to_memory_.push_back(std::make_unique<Link<DramRequest>>(
+          scheduler, LinkShape{.latency = kToMemory, .capacity = options.memory_places}));
+      from_memory_.push_back(std::make_unique<Link<DramReply>>(scheduler, LinkShape{.latency = kFromMemory}));
+      channels.push_back({to_memory_[i].get(), from_memory_[i].get()});
+    }
+    unit = std::make_unique<Mmu>(
+        config, kLineBytes, options.tenants, 1,
+        Mmu::Wiring{requests, results, 64, spaces, {nullptr, std::make_unique<WalkToDram>(channels, map, truth)}});
+    const UnitId id = scheduler.add(*unit, "mmu");
+    requests.connect_consumer(id);
+    for (u32 lane = 0; lane < options.lanes; ++lane) requests.connect_producer(lane, asker_.id());
+    results.connect(id, asker_.id());
+    asker_.always([this](Cycle now) { return answers.take(results, now); });
+    for (u32 i = 0; i < options.channels; ++i) add_channel(i, id);
+  }
+
+  /// Pages are counted from the tenant's first one.
+  void ask(Cycle at, u64 page, u32 tenant = 0, u32 lane = 0) {
+    ++asked_;
+    asker_.at(at, [=, this](Cycle now) {
+      if (!requests.can_push(lane, now)) return false;
+      const TenantId its{static_cast<u8>(tenant)};
+      const u64 number = kFirst + page;
+      requests.push(lane, now, {.key = page_key(its, 12, number), .page = number, .tenant = its});
+      return true;
+    });
+  }
+  void run() {
+    scheduler.run(1'000'000);
+    StatTree tree(options_.tenants);
+    tree.add("mmu", unit->stats);
+    tree.check_identities();
+    EXPECT_EQ(answers.seen.size(), asked_) << scheduler.explain();
+    for (const auto& arrival : answers.seen) {
+      const Translation& answer = arrival.what;
+      EXPECT_EQ(answer.frame, spaces.locate(tenant_of_key(answer.key), {page_of_key(answer.key) << 12}));
+    }
+  }
+  /// When a page was answered for the nth time.
+  Cycle answered(u64 page, u32 n = 0, u32 tenant = 0) const {
+    for (const auto& arrival : answers.seen) {
+      if (arrival.what.key != page_key(TenantId(static_cast<u8>(tenant)), 12, kFirst + page)) continue;
+      if (n-- == 0) return arrival.at;
+    }
+    ADD_FAILURE() << "page " << page << " was not answered";
+    return 0;
+  }
+  /// Levels that memory read, in order, from some cycle on.
+  std::vector<u32> levels(Cycle from = 0, u32 channel = 0) const {
+    std::vector<u32> all;
+    for (const auto& arrival : read[channel].seen)
+      if (arrival.at >= from) all.push_back(arrival.what.walk_level);
+    return all;
+  }
+  /// From the push of a request to its answer's arrival, for a walk of so many reads that waits for nothing.
+  static constexpr Cycle trip(u32 reads) { return 2 * kTransit + reads * kRead; }
+
+  static constexpr u64 kFirst = GuestMemory::kBase >> 12;
+  Options options_;
+  GuestMemory guest_;
+  AddressSpaces spaces;
+  BenchMap map;
+  LineTruth truth;
+  Scheduler scheduler;
+  Funnel<TranslationRequest> requests;
+  Link<Translation> results;
+  Inbox<Translation> answers;
+  std::vector<Inbox<DramRequest>> read;  // by channel
+  std::unique_ptr<Mmu> unit;
+
+ private:
+  void add_channel(u32 channel, UnitId mmu) {
+    channels_.push_back(std::make_unique<Scripted>(scheduler, "memory"));
+    to_memory_[channel]->connect(mmu, channels_[channel]->id());
+    from_memory_[channel]->connect(channels_[channel]->id(), mmu);
+    channels_[channel]->always([this, channel](Cycle now) {
+      Inbox<DramRequest>& inbox = read[channel];
+      const std::size_t before = inbox.seen.size();
+      const Cycle opens = inbox.take(*to_memory_[channel], now);
+      for (std::size_t i = before; i < inbox.seen.size(); ++i) {
+        const DramRequest& request = inbox.seen[i].what;
+        delays_[channel].push(
+            now + kMemory, {request.line, request.name, request.tag, request.tenant, truth.memory_gives(request.line)});
+      }
+      return std::min(opens, delays_[channel].send(*from_memory_[channel], now));
+    });
+  }
+
+  std::size_t asked_ = 0;
+  Scripted asker_;
+  std::vector<std::unique_ptr<Link<DramRequest>>> to_memory_;
+  std::vector<std::unique_ptr<Link<DramReply>>> from_memory_;
+  std::vector<std::unique_ptr<Scripted>> channels_;
+  std::vector<Delay<DramReply>> delays_;
+};
+
+using Levels = std::vector<u32>;
+
+TEST(MmuBench, AWalkReadsEveryLevelOneAfterTheOther) {
+  MmuBench bench(walkers(1));
+  bench.ask(3, 0);
+  bench.run();
+  EXPECT_EQ(bench.levels(), (Levels{1, 2, 3, 4}));
+  EXPECT_EQ(bench.answered(0), 3 + MmuBench::trip(4));
+}
+
+TEST(MmuBench, AWalkTellsItsNumberItsEndAndItsReads) {
+  MmuBench bench(walkers(2));
+  bench.ask(0, 0);
+  bench.ask(1, 16);
+  bench.run();
+  ASSERT_EQ(bench.answers.seen.size(), 2u);
+  for (u32 i = 0; i < 2; ++i) {
+    const WalkReport& walk = bench.answers.seen[i].what.walk;
+    EXPECT_EQ(walk.sequence, i);
+    EXPECT_EQ(walk.accesses, 4u);
+    EXPECT_EQ(walk.finished, bench.answers.seen[i].at - kTransit);
+  }
+}
+
+TEST(MmuBench, AWalkWithoutAWalkerWaitsForOneThatIsDone) {
+  MmuBench bench(walkers(1));
+  bench.ask(0, 0);
+  bench.ask(1, 16);
+  bench.run();
+  EXPECT_EQ(bench.answered(16), MmuBench::trip(4) + 4 * kRead);
+  EXPECT_EQ(bench.unit->stats.waited[TenantId{0}].value, 1u);
+}
+
+TEST(MmuBench, WalkersWorkInParallel) {
+  MmuBench bench(walkers(2));
+  bench.ask(0, 0);
+  bench.ask(1, 16);
+  bench.run();
+  EXPECT_EQ(bench.answered(16), 1 + MmuBench::trip(4));
+}
+
+TEST(MmuBench, TakesAsManyRequestsPerCycleAsItsRate) {
+  for (const u32 rate : {1u, 2u}) {
+    MmuConfig config = walkers(4);
+    config.rate = rate;
+    MmuBench bench(config);
+    for (u64 i = 0; i < 4; ++i) bench.ask(0, 16 * i);
+    bench.scheduler.run(kTransit + 1);
+    EXPECT_EQ(bench.unit->stats.requests[TenantId{0}].value, rate);
+    bench.scheduler.run(kTransit + 2);
+    EXPECT_EQ(bench.unit->stats.requests[TenantId{0}].value, 2 * rate);
+    bench.run();
+  }
+}
+
+TEST(MmuBench, WhatFindsNoPlaceHoldsUpItsLaneUntilAWalkEnds) {
+  MmuConfig config = walkers(1);
+  config.queue_entries = 1;
+  MmuBench bench(config);
+  for (u64 i = 0; i < 4; ++i) bench.ask(i, 16 * i);
+  bench.run();
+  // One on the walker, one in the queue; the third is refused while the first walks.
+  for (u64 i = 0; i < 4; ++i) EXPECT_EQ(bench.answered(16 * i), MmuBench::trip(4) + i * 4 * kRead);
+  // The third from its arrival to the end of the first walk, the fourth from there to the end of the second.
+  const Cycle first_end = kTransit + 4 * kRead;
+  EXPECT_EQ(bench.unit->stats.held_up_cycles[TenantId{0}].value, first_end - (2 + kTransit) + 4 * kRead);
+}
+
+TEST(MmuBench, WithALaneForEachTenantOneThatFindsNoPlaceDoesNotHoldUpTheOther) {
+  for (const u32 lanes : {1u, 2u}) {
+    MmuConfig config = walkers(2);
+    config.queue_entries = 2;
+    config.walk_scheduler.use = "static_partition";
+    MmuBench bench(config, {.lanes = lanes});
+    for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 0, 0);
+    bench.ask(4, 0, 1, lanes - 1);
+    bench.run();
+    // On one lane it is placed when the first walk ends, and the walk that follows that one sends its read first.
+    EXPECT_EQ(bench.answered(0, 0, 1), lanes == 1 ? MmuBench::trip(8) + 1 : 4 + MmuBench::trip(4));
+  }
+}
+
+TEST(MmuBench, LanesTakeTurnsAtTheDoor) {
+  MmuConfig config = walkers(1);
+  config.rate = 1;
+  MmuBench bench(config, {.lanes = 2});
+  // All wait at the door in cycle 1; the walker serves them in the order in which they are taken in.
+  bench.ask(0, 0, 0, 0);
+  bench.ask(0, 1, 0, 0);
+  bench.ask(0, 0, 1, 1);
+  bench.ask(0, 1, 1, 1);
+  bench.run();
+  std::vector<u32> tenants;
+  for (const auto& arrival : bench.answers.seen) tenants.push_back(index(tenant_of_key(arrival.what.key)));
+  EXPECT_EQ(tenants, (std::vector<u32>{0, 1, 0, 1}));
+}
+
+TEST(MmuBench, LanesTakeTurnsForPlaces) {
+  MmuConfig config = walkers(1);
+  config.queue_entries = 1;
+  MmuBench bench(config, {.lanes = 2});
+  for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 0, 0);
+  for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 1, 1);
+  bench.run();
+  std::vector<u32> tenants;
+  for (const auto& arrival : bench.answers.seen) tenants.push_back(index(tenant_of_key(arrival.what.key)));
+  EXPECT_EQ(tenants, (std::vector<u32>{0, 1, 0, 1, 0, 1}));
+}
+
+TEST(MmuBench, AReadWaitsForItsPlaceOnTheWayToMemory) {
+  MmuBench bench(walkers(2), {.memory_places = 1});
+  bench.read[0].open = 500;
+  bench.ask(0, 0);
+  bench.ask(0, 16);
+  bench.run();
+  EXPECT_EQ(bench.read[0].seen[0].at, 500u);
+  EXPECT_EQ(bench.read[0].seen[1].at, 501 + kToMemory);
+}
+
+TEST(MmuBench, AChannelThatIsStuckDoesNotHoldUpReadsOfAnother) {
+  MmuBench bench(walkers(4), {.tenants = 4, .channels = 2, .memory_places = 1});
+  // Roots of four tenants; every walk begins with the entry of its own.
+  std::vector<u32> channel_of;
+  const TableShape& shape = bench.spaces.tables().shape();
+  for (u32 i = 0; i < 4; ++i) {
+    const VirtAddr va{GuestMemory::kBase};
+    channel_of.push_back(
+        bench.map.channel_of(shape.address(bench.spaces.root(TenantId(static_cast<u8>(i))), shape.entry_of(1, va))));
+    bench.ask(0, 0, i);
+  }
+  const u32 stuck = channel_of[0];
+  bench.read[stuck].open = 500;
+  bench.run();
+  for (const auto& arrival : bench.read[1 - stuck].seen) {
+    if (arrival.what.walk_level == 1) EXPECT_LT(arrival.at, 500u);
+  }
+  // Two levels of one table never lie on the same line, so that the free channel read something before.
+  if (std::count(channel_of.begin(), channel_of.end(), stuck) < 4) EXPECT_LT(bench.read[1 - stuck].seen.at(0).at, 500u);
+}
+
+TEST(MmuBench, ResultsThatFindNoPlaceAreSentWhenThereIsOne) {
+  MmuBench bench(walkers(4), {.result_places = 1});
+  bench.answers.open = 500;
+  bench.ask(0, 0);
+  bench.ask(1, 16);
+  bench.run();
+  EXPECT_EQ(bench.answers.times(), (std::vector<Cycle>{500, 501 + kTransit}));
+}
+
+MmuConfig with_front_tlbs(u32 first, u32 second) {
+  MmuConfig config = walkers(1);
+  config.tlb1.entries = first;
+  config.tlb1.cycles = 3;
+  config.tlb2.entries = second;
+  config.tlb2.cycles = 7;
+  return config;
+}
+
+TEST(MmuBench, AFrontTlbThatMissesCostsItsLookUpAndOneThatHitsSavesTheWalk) {
+  MmuBench bench(with_front_tlbs(4, 4));
+  bench.ask(0, 0);
+  bench.ask(500, 0);
+  bench.run();
+  EXPECT_EQ(bench.answered(0), MmuBench::trip(4) + 10);
+  EXPECT_EQ(bench.answered(0, 1), 500 + MmuBench::trip(0) + 3);
+}
+
+TEST(MmuBench, TheSecondFrontTlbAnswersAfterBothLookUpsAndFillsTheFirst) {
+  MmuBench bench(with_front_tlbs(1, 4));
+  bench.ask(0, 0);
+  bench.ask(300, 16);  // takes page 0's place in the first
+  bench.ask(600, 0);
+  bench.ask(700, 0);
+  bench.run();
+  EXPECT_EQ(bench.answered(0, 1), 600 + MmuBench::trip(0) + 10);
+  EXPECT_EQ(bench.answered(0, 2), 700 + MmuBench::trip(0) + 3);
+}
+
+TEST(MmuBench, AHitRenewsTheRecencyOfAFrontTlbsPage) {
+  MmuBench bench(with_front_tlbs(2, 0));
+  bench.ask(0, 0);
+  bench.ask(200, 16);
+  bench.ask(400, 0);
+  bench.ask(500, 32);  // takes the place of page 16
+  bench.ask(700, 0);
+  bench.run();
+  EXPECT_EQ(bench.answered(0, 2), 700 + MmuBench::trip(0) + 3);
+}
+
+MmuConfig with_walk_cache(WalkCacheConfig::Skip skip, u32 entries = 64) {
+  MmuConfig config = walkers(1);
+  config.walk_cache.kind = WalkCacheConfig::Kind::kPerLevel;
+  config.walk_cache.entries = entries;
+  config.walk_cache.ways = 0;
+  config.walk_cache.cycles = 2;
+  config.walk_cache.skip = skip;
+  return config;
+}
+constexpr auto kLongestPrefix = WalkCacheConfig::Skip::kLongestPrefix;
+constexpr auto kAllUpper = WalkCacheConfig::Skip::kAllUpper;
+constexpr auto kEachLevel = WalkCacheConfig::Skip::kEachLevel;
+
+TEST(MmuBench, AWalkBeginsBelowTheDeepestLevelThatItsCacheKnows) {
+  MmuBench bench(with_walk_cache(kLongestPrefix));
+  bench.ask(0, 0);
+  bench.ask(500, 1);   // the same leaf node
+  bench.ask(1000, 4);  // the node above it
+  bench.run();
+  EXPECT_EQ(bench.answered(0), MmuBench::trip(4) + 2);
+  EXPECT_EQ(bench.levels(500), (Levels{4, 3, 4}));
+  EXPECT_EQ(bench.answered(1), 500 + MmuBench::trip(1) + 2);
+  EXPECT_EQ(bench.answered(4), 1000 + MmuBench::trip(2) + 2);
+  EXPECT_EQ(bench.unit->stats.skipped[TenantId{0}].value, 3u + 2);
+}
+
+TEST(MmuBench, LeavesAreKeptOnlyIfTheConfigurationSaysSo) {
+  for (const bool leaf : {false, true}) {
+    MmuConfig config = with_walk_cache(kLongestPrefix);
+    config.walk_cache.leaf = leaf;
+    MmuBench bench(config);
+    bench.ask(0, 0);
+    bench.ask(500, 0);
+    bench.run();
+    EXPECT_EQ(bench.levels(500), leaf ? Levels{} : Levels{4});
+  }
+}
+
+TEST(MmuBench, AHitRenewsTheRecencyOfAWalkCachesEntry) {
+  for (const auto skip : {kLongestPrefix, kAllUpper, kEachLevel}) {
+    MmuBench bench(with_walk_cache(skip, 2));
+    bench.ask(0, 0);
+    bench.ask(500, 4);
+    bench.ask(1000, 1);  // uses the entry that leads to page 0's node
+    bench.ask(1500, 8);  // takes the place of that of page 4
+    bench.ask(2000, 2);
+    bench.run();
+    EXPECT_EQ(bench.levels(2000), Levels{4}) << "skip " << static_cast<int>(skip);
+  }
+}
+
+TEST(MmuBench, UnderAllUpperALevelCountsOnlyBelowThoseThatAreKnown) {
+  // One entry a level. Page 16 shares the upper two levels of page 0, and 64 only the root's entry.
+  for (const auto skip : {kLongestPrefix, kAllUpper}) {
+    MmuConfig config = with_walk_cache(skip, 1);
+    MmuBench bench(config);
+    WalkCache cache(config.walk_cache, bench.spaces.tables().shape());
+    const Walk walk{.page = MmuBench::kFirst};
+    cache.fill(1, walk, {TableEntry::kPresent});
+    cache.fill(3, walk, {TableEntry::kPresent});
+    EXPECT_EQ(cache.begin(walk).level, skip == kAllUpper ? 1u : 3u);
+  }
+}
+
+TEST(MmuBench, AskedAtEachLevelTheCacheCostsALookUpForEach) {
+  MmuBench bench(with_walk_cache(kEachLevel));
+  bench.ask(0, 0);
+  bench.ask(500, 1);
+  bench.run();
+  EXPECT_EQ(bench.answered(0), MmuBench::trip(4) + 4 * 2);
+  EXPECT_EQ(bench.answered(1), 500 + MmuBench::trip(1) + 4 * 2);
+}
+
+TEST(MmuBench, OneCacheForAllLevelsIsShared) {
+  MmuConfig config = with_walk_cache(kLongestPrefix, 3);
+  config.walk_cache.kind = WalkCacheConfig::Kind::kShared;
+  MmuBench bench(config);
+  bench.ask(0, 0);     // three entries,
+  bench.ask(500, 64);  // and three others, of which the root's may be the same: page 0's leaf node is pushed out
+  bench.ask(1000, 1);
+  bench.run();
+  EXPECT_GT(bench.levels(1000).size(), 1u);
+}
+
+TEST(MmuBench, TenantsDoNotShareEntriesOfAWalkCache) {
+  MmuBench bench(with_walk_cache(kLongestPrefix));
+  bench.ask(0, 0, 0);
+  bench.ask(500, 0, 1);
+  bench.run();
+  EXPECT_EQ(bench.levels(500), (Levels{1, 2, 3, 4}));
+}
+
+TEST(MmuBench, LookUpsOfAWalkCacheBeginAsManyPerCycleAsItHasPorts) {
+  for (const u32 ports : {1u, 2u}) {
+    MmuConfig config = with_walk_cache(kLongestPrefix);
+    config.walkers = 2;
+    config.walk_cache.ports = ports;
+    MmuBench bench(config, {.channels = 2});
+    bench.ask(0, 0, 0);
+    bench.ask(0, 0, 1);
+    bench.run();
+    EXPECT_EQ(bench.answered(0, 0, 0), MmuBench::trip(4) + 2);
+    EXPECT_GE(bench.answered(0, 0, 1), MmuBench::trip(4) + 2 + (ports == 1 ? 1 : 0));
+    EXPECT_EQ(bench.unit->stats.service_cycles[TenantId{1}].value, bench.answered(0, 0, 1) - 2 * kTransit);
+  }
+}
+
+TEST(MmuBench, AFlushForgetsFrontTlbsAndWalkCaches) {
+  enum { kAll, kTenant, kPage };
+  for (const int what : {kAll, kTenant, kPage}) {
+    MmuConfig config = with_walk_cache(kLongestPrefix);
+    config.tlb1.entries = 8;
+    config.tlb2.entries = 8;
+    MmuBench bench(config);
+    bench.ask(0, 0, 0);
+    bench.ask(500, 0, 1);
+    bench.scheduler.run(1000);
+    if (what == kAll) bench.unit->flush();
+    if (what == kTenant) bench.unit->flush_tenant(TenantId{0});
+    if (what == kPage) bench.unit->flush_page(page_key(TenantId{0}, 12, MmuBench::kFirst));
+    bench.ask(1500, 0, 0);
+    bench.ask(2000, 0, 1);
+    bench.run();
+    const Levels whole{1, 2, 3, 4};
+    EXPECT_EQ(bench.levels(2000), what == kAll ? whole : Levels{});
+    EXPECT_EQ(bench.answered(0, 1, 0), 1500 + MmuBench::trip(4) + 2 + 2 * config.tlb1.cycles);
+  }
+}
+
+TEST(MmuBench, WalkersThatAreDividedAnewTakeWhatWaited) {
+  MmuConfig config = walkers(2);
+  config.walk_scheduler.use = "static_partition";
+  MmuBench bench(config);
+  bench.ask(0, 0, 0);
+  bench.ask(1, 16, 0);  // waits although the other tenant's walker is idle
+  bench.scheduler.run(20);
+  EXPECT_EQ(bench.unit->stats.waited[TenantId{0}].value, 1u);
+  bench.unit->divide_among({TenantId{0}}, 20);
+  bench.scheduler.wake(UnitId{1}, 20);
+  bench.run();
+  EXPECT_EQ(bench.answered(16), 20 + 4 * kRead + kTransit);
+}
+
+}  // namespace
+}  // namespace terrace

@@ -1,0 +1,394 @@
+// An SM alone: blocks of scripted warps that start at stated cycles on one side, memory of a fixed latency on the other.
+// SPDX-License-Identifier: MIT
+#include "sm/sm.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "benches/far_memory.h"
+#include "benches/scripted.h"
+#include "stats/stat_tree.h"
+#include "timing/scripted_stream.h"
+
+namespace terrace {
+namespace {
+
+constexpr u32 kLineBytes = 128, kLanes = 32, kTenants = 2;
+constexpr Cycle kLink = 1, kNoc = 1, kMemory = 40;
+constexpr Cycle kMissTrip = 1 + 2 * kNoc + kMemory;  // from issue to the answer: the queue, the crossbar, memory
+
+/// A script whose instructions are written down as they issue.
+class WatchedStream final : public InstStream {
+ public:
+  struct Issue {
+    u32 warp;  // of all warps that the stream has begun
+    Cycle at;
+    friend bool operator==(const Issue&, const Issue&) = default;
+  };
+  WatchedStream(std::vector<ScriptOp> script, u32 rounds) : stream_(std::move(script), rounds, kLanes) {}
+
+  LaunchShape begin_launch(const Launch& launch) override { return stream_.begin_launch(launch); }
+  BlockRef begin_block(u64 block, SmId sm) override { return stream_.begin_block(block, sm); }
+  WarpRef warp(BlockRef block, u32 number) const override { return stream_.warp(block, number); }
+  WarpStatus status(WarpRef warp) const override { return stream_.status(warp); }
+  void end_block(BlockRef block) override { stream_.end_block(block); }
+  const DecodedInst& peek(WarpRef warp) const override { return stream_.peek(warp); }
+  void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
+    issues.push_back({index(warp), now});
+    stream_.execute(warp, now, stores, effect);
+  }
+  void perform_atomic(AtomicRef atomic, u64 lanes) override { stream_.perform_atomic(atomic, lanes); }
+  BlockImage save(BlockRef block) const override { return stream_.save(block); }
+  BlockRef restore(const BlockImage& image, SmId sm) override { return stream_.restore(image, sm); }
+  std::string whereabouts(WarpRef warp) const override { return stream_.whereabouts(warp); }
+  const Fault& fault() const override { return stream_.fault(); }
+
+  std::vector<Cycle> times() const {
+    std::vector<Cycle> all;
+    for (const Issue& issue : issues) all.push_back(issue.at);
+    return all;
+  }
+  std::vector<Issue> issues;
+
+ private:
+  ScriptedStream stream_;
+};
+
+ScriptOp compute(std::vector<u16> reads, std::vector<u16> writes) {
+  return {plain_inst(InstClass::kInteger, std::move(reads), std::move(writes))};
+}
+/// Every lane its word of one line of the buffer.
+ScriptOp access(MemoryAction action, u64 line, std::vector<u16> writes = {}) {
+  return {memory_inst(action, MemorySpace::kGlobal, 4, {}, std::move(writes)),
+          [line](const ScriptPlace&, u32 lane) { return GuestMemory::kBase + line * kLineBytes + lane * 4; }};
+}
+ScriptOp of_class(InstClass cls) {
+  return {plain_inst(cls, {}, {})};
+}
+
+SmConfig one_scheduler() {
+  SmConfig config;
+  config.schedulers = 1;
+  return config;
+}
+
+class SmBench {
+ public:
+  explicit SmBench(std::vector<ScriptOp> script, u32 warps = 1, const SmConfig& config = one_scheduler(),
+                   u32 contexts = 0)
+      : stream(script, 1),
+        other(script, 1),
+        streams_{&stream, &other},
+        config_(config),
+        spaces_({}, kLineBytes, 1, kTenants),
+        truth_(kLineBytes, locate()),
+        memory(scheduler, kNocConfig, kLineBytes, accesses_, truth_, locate(), kMemory),
+        map_(kLineBytes, 1),
+        starts_(scheduler, {.latency = kLink, .capacity = 8}),
+        done_(scheduler, {.latency = kLink, .capacity = 1}),
+        dispatcher_(scheduler, "dispatcher"),
+        warps_(warps),
+        unit(scheduler, config_, {}, no_tlb(), kNocConfig, kLineBytes, SmId{0},
+             {{memory.requests, memory.replies, map_, accesses_, truth_, {TranslateAt::kNowhere, spaces_, {}}},
+              starts_,
+              done_,
+              streams_,
+              1,
+              true,
+              contexts}) {
+    GuestMemory guest(PageSize::k4K);
+    guest.allocate("buffer", 1 << 16);
+    for (u32 i = 0; i < kTenants; ++i) spaces_.cover(TenantId(static_cast<u8>(i)), guest);
+    Launch launch;
+    launch.kernel = "script";
+    launch.grid = {16, 1, 1};
+    launch.block = {warps * kLanes, 1, 1};
+    stream.begin_launch(launch);
+    other.begin_launch(launch);
+    const UnitId id = scheduler.add(unit, "sm");
+    unit.connect(id);
+    memory.connect(id);
+    starts_.connect(dispatcher_.id(), id);
+    done_.connect(id, dispatcher_.id());
+    dispatcher_.always([this](Cycle now) { return done.take(done_, now); });
+  }
+  /// The dispatcher sends a block in that cycle.
+  void start(Cycle at, u64 block, u32 launch = 1, u32 tenant = 0, std::shared_ptr<const BlockImage> image = nullptr) {
+    dispatcher_.at(at, [=, this](Cycle now) {
+      if (!starts_.can_push(now)) return false;
+      starts_.push(now, {block, launch, warps_, TenantId(static_cast<u8>(tenant)), image});
+      return true;
+    });
+  }
+  void run(Cycle until = 100'000) { scheduler.run(until); }
+  /// Everything that began has ended.
+  void finish() {
+    run();
+    unit.settle(scheduler.now());
+    StatTree tree(kTenants);
+    tree.add("sm", unit.stats);
+    tree.add("memory", unit.load_store().stats);
+    tree.check_identities();
+    EXPECT_TRUE(unit.idle()) << scheduler.explain();
+    EXPECT_EQ(accesses_.live(), 0u);
+  }
+
+  Scheduler scheduler;
+  WatchedStream stream, other;  // of the first and of the second tenant
+
+ private:
+  static constexpr NocConfig kNocConfig{.latency = kNoc, .flit_bytes = 256};
+  static L1TlbConfig no_tlb() {
+    L1TlbConfig config;
+    config.hit_cycles = 0;
+    return config;
+  }
+  std::function<PhysAddr(TenantId, VirtAddr)> locate() {
+    return [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); };
+  }
+  std::vector<InstStream*> streams_;
+  SmConfig config_;
+  AccessPool accesses_;
+  AddressSpaces spaces_;
+  LineTruth truth_;
+
+ public:
+  FarMemory memory;
+
+ private:
+  BenchMap map_;
+  Link<BlockStart> starts_;
+  Link<BlockDone> done_;
+  Scripted dispatcher_;
+  u32 warps_;
+
+ public:
+  Sm unit;
+  Inbox<BlockDone> done;
+};
+
+using Times = std::vector<Cycle>;
+
+TEST(SmBench, AWarpIssuesWhenItsBlockArrivesAndTheDispatcherHearsOfItsEnd) {
+  SmBench bench({compute({}, {1})});
+  bench.start(10, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), (Times{11, 12})) << "the last one is its exit";
+  EXPECT_EQ(bench.done.times(), Times{12 + kLink});
+}
+
+TEST(SmBench, ADependentInstructionWaitsForTheLatencyAndAnIndependentOneDoesNot) {
+  SmBench bench({compute({}, {1}), compute({}, {2}), compute({1}, {3})});
+  bench.start(0, 0);
+  bench.finish();
+  const u32 latency = one_scheduler().integer.latency;
+  EXPECT_EQ(bench.stream.times(), (Times{1, 2, 1 + latency, 2 + latency}));
+}
+
+TEST(SmBench, AnInstructionThatWritesARegisterWaitsForTheLastWrite) {
+  SmBench bench({compute({}, {1}), compute({}, {1})});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times()[1], 1 + one_scheduler().integer.latency);
+}
+
+TEST(SmBench, EachSchedulerIssuesOnceACycleFromItsOwnWarps) {
+  for (const u32 schedulers : {1u, 2u}) {
+    SmConfig config = one_scheduler();
+    config.schedulers = schedulers;
+    SmBench bench({compute({}, {1}), compute({}, {2})}, 2, config);
+    bench.start(0, 0);
+    bench.finish();
+    EXPECT_EQ(bench.stream.issues.back().at, 6 / schedulers) << "three instructions of two warps, from cycle 1 on";
+  }
+}
+
+TEST(SmBench, WhatReadsALoadIssuesWhenItsAnswerComes) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1}), compute({}, {2}), compute({1}, {3})});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), (Times{1, 2, 1 + kMissTrip, 2 + kMissTrip}));
+}
+
+TEST(SmBench, AStoreHoldsUpNothingButTheEndOfItsBlock) {
+  SmBench bench({access(MemoryAction::kStore, 0), compute({}, {1})});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), (Times{1, 2, 3}));
+  EXPECT_EQ(bench.done.times(), Times{1 + kMissTrip + kLink});
+}
+
+TEST(SmBench, AFenceWaitsForStoresAndLoads) {
+  for (const MemoryAction action : {MemoryAction::kStore, MemoryAction::kLoad}) {
+    SmBench bench({access(action, 0, action == MemoryAction::kLoad ? std::vector<u16>{1} : std::vector<u16>{}),
+                   of_class(InstClass::kFence)});
+    bench.start(0, 0);
+    bench.finish();
+    EXPECT_EQ(bench.stream.times()[1], 1 + kMissTrip);
+  }
+}
+
+TEST(SmBench, AWarpsNextAccessWaitsForItsAtomicAndArithmeticDoesNot) {
+  SmBench bench({access(MemoryAction::kReduction, 0), compute({}, {1}), access(MemoryAction::kLoad, 1, {2})});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times()[1], 2u);
+  EXPECT_EQ(bench.stream.times()[2], 1 + kMissTrip);
+}
+
+TEST(SmBench, ABarrierLetsEveryoneGoOneLatencyAfterTheLastArrival) {
+  SmConfig config = one_scheduler();
+  config.control.latency = 3;
+  SmBench bench({of_class(InstClass::kBarrier), compute({}, {1})}, 2, config);
+  bench.start(0, 0);
+  bench.finish();
+  // They arrive in cycles 1 and 2.
+  EXPECT_EQ(bench.stream.times()[2], 2u + 3);
+  EXPECT_EQ(bench.stream.times()[3], 2u + 4);
+}
+
+TEST(SmBench, AFullLoadStoreUnitHoldsBackAccessesAndNothingElse) {
+  SmConfig config = one_scheduler();
+  config.memory_queue = 1;
+  // Each access takes 32 cycles to leave: its lanes touch as many lines.
+  ScriptOp wide = access(MemoryAction::kLoad, 0, {1});
+  wide.address = [](const ScriptPlace& place, u32 lane) {
+    return GuestMemory::kBase + (place.warp * kLanes + lane) * kLineBytes;
+  };
+  SmBench bench({compute({}, {2}), wide}, 2, config);
+  bench.start(0, 0);
+  bench.finish();
+  // Computations in cycles 1 and 3 or so; the first access holds the queue until its last line has left.
+  std::vector<Cycle> accesses;
+  for (const FarMemory::Request& request : bench.memory.seen) accesses.push_back(request.at);
+  ASSERT_EQ(accesses.size(), 2u * kLanes);
+  EXPECT_GE(accesses[kLanes], accesses[kLanes - 1] + 1);
+  EXPECT_EQ(bench.stream.issues.size(), 6u);
+  const Cycle second_access = accesses[kLanes] - 1 - kNoc;
+  EXPECT_EQ(second_access, accesses[kLanes - 1] - kNoc) << "it issues in the cycle in which the last line leaves";
+}
+
+TEST(SmBench, WhileTheDispatcherTakesNoWordEndedBlocksWait) {
+  SmBench bench({compute({}, {1})});
+  bench.done.open = 500;
+  for (u64 block = 0; block < 3; ++block) bench.start(10, block);
+  bench.finish();
+  EXPECT_EQ(bench.done.seen.size(), 3u);
+  EXPECT_EQ(bench.done.times()[0], 500u);
+}
+
+TEST(SmBench, ANewLaunchEmptiesTheL1AndAnotherBlockOfTheSameDoesNot) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1})});
+  bench.start(0, 0, 1);
+  bench.start(200, 1, 1);
+  bench.run(400);
+  EXPECT_EQ(bench.memory.seen.size(), 1u);
+  bench.start(400, 2, 2);
+  bench.finish();
+  EXPECT_EQ(bench.memory.seen.size(), 2u);
+}
+
+TEST(SmBench, AnotherTenantsBlockEmptiesTheL1) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1})});
+  bench.start(0, 0, 1, 0);
+  bench.start(200, 0, 2, 1);
+  bench.start(400, 1, 1, 0);
+  bench.finish();
+  EXPECT_EQ(bench.memory.seen.size(), 3u);
+}
+
+TEST(SmBench, HeldItIssuesNothingAndWhatIsUnderWayComesBack) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1}), compute({}, {2}), compute({1}, {3})});
+  bench.start(0, 0);
+  bench.run(2);
+  bench.unit.hold_issue(Sm::WhenDrained::kGoOn);
+  EXPECT_FALSE(bench.unit.drained());
+  bench.run(300);
+  EXPECT_TRUE(bench.unit.drained());
+  EXPECT_EQ(bench.stream.issues.size(), 1u);
+  bench.unit.resume_issue(300);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times()[1], 300u);
+}
+
+TEST(SmBench, HeldToStopTheRunItDoesSoWhenNothingIsUnderWay) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1}), compute({1}, {2})});
+  bench.start(0, 0);
+  bench.run(2);
+  bench.unit.hold_issue(Sm::WhenDrained::kStopRun);
+  EXPECT_EQ(bench.scheduler.run(1000), Scheduler::End::kStopped);
+  EXPECT_EQ(bench.scheduler.now() - 1, 1 + kMissTrip);
+  bench.unit.resume_issue(bench.scheduler.now());
+  bench.finish();
+}
+
+TEST(SmBench, BlocksThatLeaveUnfinishedGoOnWhereTheyWere) {
+  SmBench bench({compute({}, {1}), compute({1}, {2}), compute({2}, {3})}, 2);
+  bench.start(0, 4);
+  bench.run(5);
+  const std::size_t before = bench.stream.issues.size();
+  bench.unit.hold_issue(Sm::WhenDrained::kGoOn);
+  const auto blocks = bench.unit.take_blocks(5);
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].block, 4u);
+  EXPECT_TRUE(bench.unit.idle());
+  bench.unit.resume_issue(5);
+  bench.start(50, 4, 1, 0, blocks[0].image);
+  bench.finish();
+  EXPECT_EQ(bench.stream.issues.size(), 8u) << "no instruction twice, none left out";
+  EXPECT_EQ(bench.stream.times()[before], 51u);
+  EXPECT_EQ(bench.done.seen.size(), 1u);
+}
+
+TEST(SmBench, ABlockThatGoesOnEmptiesTheL1) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1}), compute({1}, {2}), access(MemoryAction::kLoad, 0, {3})});
+  bench.start(0, 0);
+  bench.run(1 + kMissTrip + 1);  // the load is back, the second one has not issued
+  bench.unit.hold_issue(Sm::WhenDrained::kGoOn);
+  const auto blocks = bench.unit.take_blocks(1 + kMissTrip + 1);
+  bench.unit.resume_issue(1 + kMissTrip + 1);
+  bench.start(200, 0, 1, 0, blocks.at(0).image);
+  bench.finish();
+  EXPECT_EQ(bench.memory.seen.size(), 2u);
+}
+
+TEST(SmBench, AnAbandonedTenantsWarpsEndWhereTheyStandAndTheirAnswersDrain) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1}), compute({1}, {2})});
+  bench.start(0, 0);
+  bench.run(5);
+  bench.unit.abandon(TenantId{0}, 5);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), Times{1});
+  EXPECT_EQ(bench.done.times(), Times{1 + kMissTrip + kLink});
+}
+
+TEST(SmBench, InTurnsATenantsWarpsWaitAsideAndGoOnWhereTheyWere) {
+  SmBench bench({compute({}, {1}), compute({1}, {2}), compute({2}, {3})}, 1, one_scheduler(), kTenants);
+  bench.start(0, 0, 1, 0);
+  bench.run(3);
+  bench.unit.hold_issue(Sm::WhenDrained::kGoOn);
+  bench.unit.switch_to(TenantId{1}, 3, 20);
+  bench.start(10, 0, 2, 1);
+  bench.run(100);
+  EXPECT_EQ(bench.stream.times(), Times{1});
+  EXPECT_EQ(bench.other.times().at(0), 20u) << "not before the switch is over";
+  EXPECT_EQ(bench.other.issues.size(), 4u);
+  bench.unit.switch_to(TenantId{0}, 100, 110);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times().at(1), 110u);
+  EXPECT_EQ(bench.stream.issues.size(), 4u);
+  EXPECT_EQ(bench.done.seen.size(), 2u);
+}
+
+TEST(SmBench, CyclesInWhichNobodyCouldIssueAreCounted) {
+  SmBench bench({compute({}, {1}), compute({1}, {2})});
+  bench.start(0, 0);
+  bench.finish();
+  const u32 latency = one_scheduler().integer.latency;
+  EXPECT_EQ(bench.unit.stats.busy_cycles.value, 3u);
+  EXPECT_EQ(bench.unit.stats.stall_cycles.value, latency - 1);
+}
+
+}  // namespace
+}  // namespace terrace
