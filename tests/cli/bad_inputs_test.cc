@@ -30,6 +30,15 @@ std::string warp_schedulers() {
   return fmt::format("{}", fmt::join(Registry<WarpScheduler>::instance().names(), ", "));
 }
 
+std::string slot_names() {
+  std::vector<std::string_view> names;
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    const std::string_view key = slot->slot().key;
+    if (!key.empty()) names.push_back(key.substr(key.rfind('.') + 1));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string workload_names() {
   std::vector<std::string_view> names;
   for (const Workload* workload : all_workloads()) names.push_back(workload->info().name);
@@ -83,8 +92,8 @@ std::vector<BadInput> on_the_command_line() {
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, policies, keys, stats, "
-       "scheduler, admission, victim, fill, walk_order, walk_path, walk_scheduler, warp_scheduler, partition"},
+       "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, policies, keys, stats, " +
+           slot_names()},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
       {"UnknownKey", {"explain", "colour"}, "explain: colour is not a known key; see terrace list keys"},
