@@ -296,10 +296,14 @@ TEST(MmuBench, AChannelThatIsStuckDoesNotHoldUpReadsOfAnother) {
   bench.read[stuck].open = 500;
   bench.run();
   for (const auto& arrival : bench.read[1 - stuck].seen) {
-    if (arrival.what.walk_level == 1) EXPECT_LT(arrival.at, 500u);
+    if (arrival.what.walk_level == 1) {
+      EXPECT_LT(arrival.at, 500u);
+    }
   }
   // Two levels of one table never lie on the same line, so that the free channel read something before.
-  if (std::count(channel_of.begin(), channel_of.end(), stuck) < 4) EXPECT_LT(bench.read[1 - stuck].seen.at(0).at, 500u);
+  if (std::count(channel_of.begin(), channel_of.end(), stuck) < 4) {
+    EXPECT_LT(bench.read[1 - stuck].seen.at(0).at, 500u);
+  }
 }
 
 TEST(MmuBench, ResultsThatFindNoPlaceAreSentWhenThereIsOne) {
