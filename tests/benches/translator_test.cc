@@ -339,7 +339,9 @@ TEST(TranslatorBench, TheSharedTlbHearsOfWarpsThatJoinIfItWantsTo) {
     ++bench.now;
     bench.merged.absorb(bench.now);
     ASSERT_EQ(bench.merged.next_ready(0) == 0, wanted);
-    if (wanted) EXPECT_EQ(bench.merged.pop(0, bench.now).warp, 4);
+    if (wanted) {
+      EXPECT_EQ(bench.merged.pop(0, bench.now).warp, 4);
+    }
   }
 }
 
