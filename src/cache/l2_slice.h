@@ -93,7 +93,7 @@ class L2Slice final : public Unit {
   void commit(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Host work wrote to these lines: copies are forgotten, dirty or not. The ranges are in rising order. Between cycles
+  /// Host work wrote to these lines: copies are forgotten, dirty or not. The ranges are disjoint and in rising order. Between cycles
   /// only.
   void forget(std::span<const LineRange> ranges);
 

@@ -33,8 +33,21 @@ void HostWrites::forget(std::span<const Bytes> ranges, std::vector<LineRange> li
         {LineKey::physical(range.first / line_bytes_), LineKey::physical((range.end - 1) / line_bytes_).next()});
     truth_.host_writes(range.first, range.end);
   }
-  std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  lines = disjoint(std::move(lines));
   for (const auto& slice : slices_) slice->forget(lines);
+}
+
+std::vector<LineRange> disjoint(std::vector<LineRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<LineRange> merged;
+  for (const LineRange& range : ranges) {
+    if (merged.empty() || merged.back().end < range.first) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  return merged;
 }
 
 }  // namespace terrace

@@ -40,4 +40,8 @@ class HostWrites {
   LineTruth& truth_;
 };
 
+/// The same lines in rising order, each range ahead of the next: a host that writes a buffer and then one element of it
+/// names some lines twice.
+std::vector<LineRange> disjoint(std::vector<LineRange> ranges);
+
 }  // namespace terrace

@@ -446,6 +446,16 @@ TEST(L2SliceBench, DirtyLinesLeaveBeforeAnythingIsFetchedInTheSameCycle) {
   EXPECT_EQ(seen[3].at, fill + 1 + kToMemory);
 }
 
+TEST(L2SliceBench, ADirtyLineThatALookUpPushedOutLeavesInTheNextCycle) {
+  L2Bench bench(two_lines());
+  bench.ask(0, store(1));
+  bench.ask(100, store(2));
+  bench.ask(200, store(3));
+  bench.run();
+  ASSERT_EQ(bench.writes(), Lines{1});
+  EXPECT_EQ(bench.fetched[0].seen[0].at, 200 + kNoc + 1 + kToMemory);
+}
+
 TEST(L2SliceBench, AFetchDoesNotOvertakeItsOwnLineOnTheWayToAnotherChannelThanThatInFront) {
   L2Bench bench(two_lines(), {.channels = 2, .memory_places = 1});
   bench.fetched[1].open = 500;  // odd lines

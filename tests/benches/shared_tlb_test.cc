@@ -346,6 +346,18 @@ TEST(SharedTlbBench, BehindAMissThatFindsNoPlaceItsOwnSmWaits) {
   EXPECT_EQ(bench.answered(1, 0), freed + 1 + kHit + kLink);
 }
 
+TEST(SharedTlbBench, ARequestWhosePageHasComeMeanwhileNeedsNoPlace) {
+  TlbBench bench(one_miss());
+  // As many may wait for a page as there are SMs: the fourth is held up, and so is the miss of SM 2.
+  for (u32 k = 0; k < 4; ++k) bench.ask(0, {.page = 2, .sm = 1});
+  bench.ask(10, {.page = 5, .sm = 2});
+  bench.run();
+  const Cycle freed = TlbBench::kMissTrip - kLink;
+  ASSERT_EQ(bench.walks(), (Pages{2, 5}));
+  EXPECT_EQ(bench.walked[0].seen[1].at, freed + kHit + kTransit) << "it takes the only place";
+  EXPECT_EQ(bench.answered(1, 3), freed + 1 + kHit + kLink);
+}
+
 TEST(SharedTlbBench, TlbsOfTenantsDoNotPushEachOtherOut) {
   for (const u32 tlbs : {1u, 2u}) {
     TlbBench bench(tlb(1), {.tlbs = tlbs});

@@ -294,8 +294,9 @@ TEST(SmBench, AnotherTenantsBlockEmptiesTheL1) {
   bench.start(0, 0, 1, 0);
   bench.start(200, 0, 2, 1);
   bench.start(400, 1, 1, 0);
+  bench.start(600, 1, 2, 1);  // neither launch is new to the SM any more
   bench.finish();
-  EXPECT_EQ(bench.memory.seen.size(), 3u);
+  EXPECT_EQ(bench.memory.seen.size(), 4u);
 }
 
 TEST(SmBench, HeldItIssuesNothingAndWhatIsUnderWayComesBack) {

@@ -207,6 +207,24 @@ TEST(TranslatorBench, InstructionsThatWaitForOnePageShareAQuestion) {
   EXPECT_EQ(bench.unit.ready_address(), bench.where(bench.line(1, 1)));
 }
 
+TEST(TranslatorBench, LinesAreReadyInTheOrderInWhichTheirPagesCame) {
+  TranslatorBench bench(small_tlb());
+  bench.instruction(bench.line(1, 0));
+  bench.ask(bench.line(2, 0));
+  bench.ask(bench.line(2, 1));
+  bench.unit.begin_instruction();
+  ++bench.now;
+  bench.question();
+  bench.question();
+  bench.answer(2);
+  bench.answer(1);
+  for (const LineAccess& next : {bench.line(2, 0), bench.line(2, 1), bench.line(1, 0)}) {
+    ASSERT_TRUE(bench.unit.any_ready());
+    EXPECT_EQ(bench.unit.ready_address(), bench.where(next));
+    bench.unit.pop_ready();
+  }
+}
+
 TEST(TranslatorBench, NoMoreInstructionsWaitForAPageThanMayMerge) {
   TranslatorBench bench(small_tlb());
   bench.instruction(bench.line(1));
