@@ -66,9 +66,13 @@ TEST(LineTruthMistakes, ATlbThatDropsTheTenantFromItsCompareIsFound) {
 }
 
 TEST(LineTruthMistakes, AFrameBesideTheRightOneIsFound) {
-  for (const u32 seed : kSeeds)
-    expect_accused(accusation(crowded_gpu(), Mistake::kNeighboursFrame, seed * 10, {crowd(seed)}),
-                   "the page table names line");
+  // A store that goes astray is missed by the next load of its line, or told by its own answer, whichever comes first.
+  for (const u32 seed : kSeeds) {
+    const std::string said = accusation(crowded_gpu(), Mistake::kNeighboursFrame, seed * 10, {crowd(seed)});
+    EXPECT_TRUE(said.find("the page table names line") != said.npos ||
+                said.find("writes that its own SM made before") != said.npos)
+        << said;
+  }
 }
 
 TEST(LineTruthMistakes, AFlushThatIsSkippedIsFound) {
