@@ -13,6 +13,7 @@
 #include "engine/check.h"
 #include "engine/rng.h"
 #include "store/store.h"
+#include "support/paths.h"
 #include "support/program.h"
 #include "support/scratch.h"
 #include "text/tree.h"
@@ -90,6 +91,18 @@ value = 'mean(total_ipc[grid="grid1"])'
 
   Scratch scratch_;
 };
+
+/// As ./demo runs it, on the smallest inputs: a design that lacks a statistic of the table would leave it out.
+TEST_F(SweepCommand, TheTablesOfTheDemoAreWhole) {
+  std::string demo = read_file(source_folder() + "/configs/experiments/demo.toml");
+  const std::size_t size = demo.find("\"tiny\"");
+  ASSERT_NE(size, demo.npos);
+  scratch_.write("s.toml", demo.replace(size, 6, "\"mini\""));
+  const std::string text = reported();
+  for (const char* design : {"\nbaseline ", "\nstatic_walkers ", "\ndws ", "\ndws_pp "})
+    EXPECT_THAT(text, HasSubstr(design));
+  EXPECT_THAT(text, Not(HasSubstr("no value")));
+}
 
 TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
   write_many();
