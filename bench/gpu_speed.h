@@ -24,7 +24,7 @@ inline GpuWork run_on_gpu(const GpuConfig& config, const Kernel& kernel) {
   for (u32 i = 0; i < config.sm.count; ++i) tenant.sms.push_back(i);
   Gpu gpu(config, {tenant});
   gpu.run({});
-  gpu.stats().check_identities();
+  gpu.stats().check_identities(!gpu.quiet());
   GpuWork work{gpu.progress(TenantId{0}).warp_instructions, 0, gpu.now(), gpu.ticks()};
   for (const Stat& stat : gpu.stats().stats()) {
     if (stat.name.ends_with(".load_store.lines")) work.line_requests += stat.cells[0].value;

@@ -9,7 +9,7 @@
 //     kBypass    neither look up nor keep: the read goes to memory, and takes neither a miss entry nor a reply entry on the
 //                way. Only for reads of page tables: a line of data may be dirty here.
 //   looked_up  once for each request that was looked up: whether it found its line.
-//   epoch      between cycles, when an epoch ends (run.epoch).
+//   epoch      between cycles, when an epoch ends, if it goes by epochs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,6 +33,8 @@ class L2Admission {
   virtual Choice admit(const L2Request& request) const = 0;
   virtual void looked_up(const L2Request& /*request*/, bool /*hit*/) {}
   virtual void epoch(Cycle /*now*/) {}
+  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  virtual bool by_epochs() const { return false; }
   /// Whether `admit` never says anything but kCache: then it is not asked.
   virtual bool admits_all() const { return false; }
 };

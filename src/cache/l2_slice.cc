@@ -136,13 +136,13 @@ void L2Slice::accept_fill(Cycle now) {
     perform(waiter, access, meta);
     filled_.push({waiter, now + 1});
   });
-  if (is_kept(arrived.name, meta)) allocate(arrived.name, arrived.line, meta, now);
+  if (is_kept(arrived.name, meta.tenant)) allocate(arrived.name, arrived.line, meta, now);
 }
 
-/// A line that was asked for to be read once goes no further, unless somebody wrote to it meanwhile.
-bool L2Slice::is_kept(LineKey line, const L2Line& arrived) {
-  if (unkept_.empty() || std::erase(unkept_, line) == 0 || arrived.dirty) return true;
-  ++admission_stats.not_kept[arrived.tenant];
+/// Whoever joins a fetch and wants the line kept, every write among them, takes it off the list.
+bool L2Slice::is_kept(LineKey line, TenantId tenant) {
+  if (unkept_.empty() || std::erase(unkept_, line) == 0) return true;
+  ++admission_stats.not_kept[tenant];
   return false;
 }
 

@@ -147,7 +147,7 @@ class L2Slice final : public Unit {
   bool bypass(AccessRef ref, const Access& access, Cycle now);
   bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
   void answer_bypass(const DramReply& reply, Cycle now);
-  bool is_kept(LineKey line, const L2Line& arrived);
+  bool is_kept(LineKey line, TenantId tenant);
   void allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now);
   void perform(AccessRef ref, const Access& access, L2Line& meta);
   void count(const Access& access, bool hit);

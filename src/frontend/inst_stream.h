@@ -118,6 +118,8 @@ class InstStream {
  public:
   virtual ~InstStream() = default;
 
+  /// The program runs, for the first time or again: variables of its device code have their initial values.
+  virtual void begin_run() {}
   /// Makes a launch current. One launch of a stream runs at a time; a launch that does not fit its kernel is an
   /// InputError.
   virtual LaunchShape begin_launch(const Launch& launch) = 0;

@@ -157,8 +157,14 @@ struct GpuConfig {
               "must be fixed under time sharing, where every tenant has all SMs");
     v.require(partitioner->never_moves() || run.sms.empty(), "tenancy.partition.use",
               "divides the SMs by itself; remove run.sms");
-    v.require(!partitioner->by_epochs() || run.epoch != 0, "tenancy.partition.use",
-              "decides at epochs; give their length (run.epoch)");
+    const auto by_epochs = [&](const auto& policy, std::string_view key) {
+      v.require(run.epoch != 0 || !policy.make({})->by_epochs(), key,
+                "decides at epochs; give their length (run.epoch)");
+    };
+    by_epochs(tenancy.partition, "tenancy.partition.use");
+    by_epochs(l2.admission, "l2.admission.use");
+    by_epochs(l2_tlb.fill, "l2_tlb.fill.use");
+    by_epochs(mmu.walk_path, "mmu.walk_path.use");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
     v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",

@@ -73,11 +73,9 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
-    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{
-        config_.run.epoch, board_, scheduler_, sms_, slices_, channels_, channel_units_, [this] { settle(); }, {}});
-    for (const auto& slice : slices_) epochs->listen([at = slice.get()](Cycle now) { at->epoch(now); });
-    if (tlb_) epochs->listen([this](Cycle now) { tlb_->epoch(now); });
-    for (const auto& mmu : mmus_) epochs->listen([at = mmu.get()](Cycle now) { at->epoch(now); });
+    auto epochs = std::make_unique<Epochs>(
+        Epochs::Wiring{config_.run.epoch, board_, sms_, slices_, channels_, [this] { settle(); }});
+    tell_of_epochs(*epochs);
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
   }
@@ -89,6 +87,23 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
         std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_}));
   } else {
     controllers_.push_back(std::move(partition));
+  }
+}
+
+void Gpu::tell_of_epochs(Epochs& epochs) {
+  if (config_.l2.admission.make({})->by_epochs()) {
+    for (const auto& slice : slices_) epochs.listen([at = slice.get()](Cycle now) { at->epoch(now); });
+  }
+  if (tlb_ && config_.l2_tlb.fill.make({})->by_epochs()) epochs.listen([this](Cycle now) { tlb_->epoch(now); });
+  if (config_.mmu.walk_path.make({})->by_epochs()) {
+    for (const auto& mmu : mmus_) epochs.listen([at = mmu.get()](Cycle now) { at->epoch(now); });
+  }
+  for (u32 i = 0; i < channels_.size(); ++i) {
+    if (!channels_[i]->by_epochs()) continue;
+    epochs.listen([this, i](Cycle now) {
+      channels_[i]->on_epoch(now);
+      scheduler_.wake(channel_units_[i], now);
+    });
   }
 }
 

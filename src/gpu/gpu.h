@@ -124,6 +124,7 @@ class Gpu {
   void enable_blame();
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
+  void tell_of_epochs(Epochs& epochs);
   std::unique_ptr<Partition> build_partition(std::unique_ptr<SmPartitioner> partitioner);
   void settle();
 

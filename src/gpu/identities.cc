@@ -31,15 +31,13 @@ void Gpu::declare_identities() {
                   {"gpu.sm.*.l1.hits", "gpu.sm.*.l1.merges", "gpu.noc.to_l2.*.packets"});
   stats_.identity("every reply of the L2 reaches an SM or a walker", Names{"gpu.l2.*.replies"} + bypass_replies,
                   Names{"gpu.noc.to_sm.*.packets"} + walk_look_ups + bypass_replies);
-  // Reads of walks that go straight to memory are those of memory that no slice asked for.
-  const bool past_l2 = translates() && mmu_uses(WalkPath::Way::kMemory), through_l2 = mmu_uses(WalkPath::Way::kL2);
-  if (!past_l2 || !through_l2) {
-    const Names direct = when(past_l2, {"gpu.mmu.*.reads"});
-    stats_.identity("every line that is asked for is read from memory", Names{"gpu.l2.*.fetches"} + bypasses + direct,
-                    {"gpu.dram.*.data.reads", "gpu.dram.*.walk.reads"});
-    stats_.identity("every line that memory gives arrives", {"gpu.dram.*.data.replies", "gpu.dram.*.walk.replies"},
-                    Names{"gpu.l2.*.fills"} + bypass_replies + direct);
-  }
+  // Of the reads of walks some take the way through the L2, where they are look-ups, and the others go to memory.
+  const Names walk_reads = when(translates(), {"gpu.mmu.*.reads"});
+  stats_.identity("every line that is asked for is read from memory", Names{"gpu.l2.*.fetches"} + walk_reads,
+                  Names{"gpu.dram.*.data.reads", "gpu.dram.*.walk.reads"} + walk_look_ups);
+  stats_.identity("every line that memory gives arrives",
+                  Names{"gpu.dram.*.data.replies", "gpu.dram.*.walk.replies"} + walk_look_ups,
+                  Names{"gpu.l2.*.fills"} + walk_reads);
   stats_.identity("every line that is written back is written to memory", {"gpu.l2.*.write_backs"},
                   {"gpu.dram.*.data.writes"});
   if (!translates()) return;
@@ -51,7 +49,7 @@ void Gpu::declare_identities() {
                   {"gpu.mmu.*.requests"});
   stats_.identity("every walk that ends, and every hit of an MMU's own TLBs, is an answer",
                   {"gpu.mmu.*.walks_done", "gpu.mmu.*.tlb1_hits", "gpu.mmu.*.tlb2_hits"}, {"gpu.l2_tlb.0.fills"});
-  if (!past_l2)
+  if (!mmu_uses(WalkPath::Way::kMemory))
     stats_.identity("every read of a page-table entry reaches the L2", {"gpu.mmu.*.reads"}, walk_look_ups + bypasses);
 }
 

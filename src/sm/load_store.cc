@@ -50,8 +50,7 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L
       hits_(config.memory_ports * (l1.hit_cycles + 1)),
       leaving_(config.memory_ports * (tlb.hit_cycles + 1)),
       hit_cycles_(l1.hit_cycles),
-      virtual_l1_(wiring_.translation.at == TranslateAt::kAfterL1),
-      virtual_l2_(wiring_.translation.at == TranslateAt::kAfterL2) {}
+      translate_at_(wiring_.translation.at) {}
 
 void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant,
                            u32 dynamic_id, Cycle now) {
@@ -75,7 +74,7 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                   .past_l1 = inst.volatile_access};
   entry.next = 0;
   // An L1 that is looked up by virtual names need not wait for the TLB.
-  entry.at = now + (virtual_l1_ || virtual_l2_ ? 0 : translator_.hit_cycles()) + 1;
+  entry.at = now + (l1_is_virtual() ? 0 : translator_.hit_cycles()) + 1;
   ++stats.instructions[tenant];
   stats.lines[tenant] += entry.lines.count;
 }
@@ -152,7 +151,7 @@ void LoadStoreUnit::count_walks(const Record& record) {
 }
 
 void LoadStoreUnit::advance(Cycle now) {
-  if (virtual_l1_) send_translated(now);
+  if (translates_after_l1()) send_translated(now);
   for (u32 port = 0; port < config_.memory_ports; ++port) {
     if (!anything_to_access(now)) return;
     if (!access_next(now)) {
@@ -166,7 +165,7 @@ void LoadStoreUnit::advance(Cycle now) {
 
 /// Lines that waited for their page go before the instruction at the head. False leaves everything as it was.
 bool LoadStoreUnit::access_next(Cycle now) {
-  if (virtual_l1_ || !translator_.any_ready()) return access_head(now);
+  if (translates_after_l1() || !translator_.any_ready()) return access_head(now);
   if (!access_line(translator_.ready(), translator_.ready_address(), now)) return false;
   translator_.pop_ready();
   return true;
@@ -179,7 +178,7 @@ bool LoadStoreUnit::access_head(Cycle now) {
   line.line = head.lines.line[head.next];
   line.lanes = head.lines.lanes[head.next];
   line.words = head.lines.words[head.next];
-  if (!(virtual_l1_ ? access_then_translate(line, now) : translate_then_access(line, now))) return false;
+  if (!(translates_after_l1() ? access_then_translate(line, now) : translate_then_access(line, now))) return false;
   if (++head.next < head.lines.count) return true;
   translator_.begin_instruction();
   waiting_head_ = waiting_head_ + 1 == waiting_.size() ? 0 : waiting_head_ + 1;
@@ -329,7 +328,7 @@ Cycle LoadStoreUnit::next_wakeup(Cycle now) const {
   if (!leaving_.empty() && leaving_.front().at > now) next = std::min(next, leaving_.front().at);
   // What is blocked waits for a reply, for a translation or for a place on the way out: each wakes the SM.
   if (blocked_since_ != kNever) return next;
-  if (!virtual_l1_ && translator_.any_ready()) return now + 1;
+  if (!translates_after_l1() && translator_.any_ready()) return now + 1;
   if (waiting_count_ > 0) next = std::min(next, std::max(now + 1, waiting_[waiting_head_].at));
   return next;
 }

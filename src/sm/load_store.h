@@ -126,7 +126,8 @@ class LoadStoreUnit {
   };
 
   bool anything_to_access(Cycle now) const {
-    return (!virtual_l1_ && translator_.any_ready()) || (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
+    return (!translates_after_l1() && translator_.any_ready()) ||
+           (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
   bool access_next(Cycle now);
   bool access_head(Cycle now);
@@ -138,11 +139,14 @@ class LoadStoreUnit {
   bool send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now);
   AccessKind kind_of(const LineAccess& line) const;
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
+  bool translates_after_l1() const { return translate_at_ == TranslateAt::kAfterL1; }
+  bool l1_is_virtual() const { return translates_after_l1() || l2_is_virtual(); }
+  bool l2_is_virtual() const { return translate_at_ == TranslateAt::kAfterL2; }
   LineKey name_in_l1(const LineAccess& line, PhysAddr pa) const {
-    return virtual_l1_ || virtual_l2_ ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+    return l1_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
   }
   LineKey name_in_l2(const LineAccess& line, PhysAddr pa) const {
-    return virtual_l2_ ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+    return l2_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
   }
   static LineKey virtual_name(const LineAccess& line) { return LineKey::of_tenant(line.tenant, line.line); }
   WantedLine ask(const LineAccess& line, AccessKind kind) const;
@@ -165,8 +169,7 @@ class LoadStoreUnit {
   Ring<Hit> hits_;
   Ring<Leaving> leaving_;
   u32 hit_cycles_;
-  // What the caches call their lines: with a virtual L1 alone the translator stands behind it.
-  const bool virtual_l1_, virtual_l2_;
+  const TranslateAt translate_at_;
   Cycle blocked_since_ = kNever;
 };
 

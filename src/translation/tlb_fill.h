@@ -8,7 +8,7 @@
 //     kBypass    the bypass cache beside it, which every look-up also searches; the policy says how large it is.
 //     kNowhere   none.
 //   looked_up  once for each look-up: whether the page was there, in either structure.
-//   epoch      between cycles, when an epoch ends (run.epoch).
+//   epoch      between cycles, when an epoch ends, if it goes by epochs.
 //
 // Contract: a translation goes into one structure at most.
 // SPDX-License-Identifier: MIT
@@ -42,6 +42,8 @@ class TlbFillPolicy {
   virtual Into choose(u64 key, TenantId tenant, std::span<const TlbAsker> askers) = 0;
   virtual void looked_up(TenantId /*tenant*/, bool /*hit*/) {}
   virtual void epoch(Cycle /*now*/) {}
+  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  virtual bool by_epochs() const { return false; }
 
   // Asked once, when the machine is built.
   /// Translations that the bypass cache holds, fully associative; 0: there is none.

@@ -3,7 +3,7 @@
 //
 //   uses     once, when the machine is wired: whether the policy ever chooses that way.
 //   choose   once for each read, when it is known. It must be a way that the policy uses.
-//   epoch    between cycles, when an epoch ends (run.epoch).
+//   epoch    between cycles, when an epoch ends, if it goes by epochs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,6 +35,8 @@ class WalkPath {
   virtual bool uses(Way way) const = 0;
   virtual Way choose(const WalkRead& read) = 0;
   virtual void epoch(Cycle /*now*/) {}
+  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  virtual bool by_epochs() const { return false; }
 };
 
 }  // namespace terrace

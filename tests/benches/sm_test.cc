@@ -19,40 +19,25 @@ constexpr Cycle kLink = 1, kNoc = 1, kMemory = 40;
 constexpr Cycle kMissTrip = 1 + 2 * kNoc + kMemory;  // from issue to the answer: the queue, the crossbar, memory
 
 /// A script whose instructions are written down as they issue.
-class WatchedStream final : public InstStream {
+class WatchedStream final : public ScriptedStream {
  public:
   struct Issue {
     u32 warp;  // of all warps that the stream has begun
     Cycle at;
     friend bool operator==(const Issue&, const Issue&) = default;
   };
-  WatchedStream(std::vector<ScriptOp> script, u32 rounds) : stream_(std::move(script), rounds, kLanes) {}
+  WatchedStream(std::vector<ScriptOp> script, u32 rounds) : ScriptedStream(std::move(script), rounds, kLanes) {}
 
-  LaunchShape begin_launch(const Launch& launch) override { return stream_.begin_launch(launch); }
-  BlockRef begin_block(u64 block, SmId sm) override { return stream_.begin_block(block, sm); }
-  WarpRef warp(BlockRef block, u32 number) const override { return stream_.warp(block, number); }
-  WarpStatus status(WarpRef warp) const override { return stream_.status(warp); }
-  void end_block(BlockRef block) override { stream_.end_block(block); }
-  const DecodedInst& peek(WarpRef warp) const override { return stream_.peek(warp); }
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
     issues.push_back({index(warp), now});
-    stream_.execute(warp, now, stores, effect);
+    ScriptedStream::execute(warp, now, stores, effect);
   }
-  void perform_atomic(AtomicRef atomic, u64 lanes) override { stream_.perform_atomic(atomic, lanes); }
-  BlockImage save(BlockRef block) const override { return stream_.save(block); }
-  BlockRef restore(const BlockImage& image, SmId sm) override { return stream_.restore(image, sm); }
-  std::string whereabouts(WarpRef warp) const override { return stream_.whereabouts(warp); }
-  const Fault& fault() const override { return stream_.fault(); }
-
   std::vector<Cycle> times() const {
     std::vector<Cycle> all;
     for (const Issue& issue : issues) all.push_back(issue.at);
     return all;
   }
   std::vector<Issue> issues;
-
- private:
-  ScriptedStream stream_;
 };
 
 ScriptOp compute(std::vector<u16> reads, std::vector<u16> writes) {

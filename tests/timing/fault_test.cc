@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "support/forwarding_stream.h"
 #include "timing/ptx_tenants.h"
 
 namespace terrace {
@@ -40,15 +41,15 @@ LOOP:
 constexpr u64 kVictimWords = 1 << 17, kCulpritWords = 1 << 16, kFixedWords = 1024;
 
 /// A program whose accesses are its machine's, and which remembers when it faulted; or ends when it is told to.
-class WatchedStream final : public InstStream {
+class WatchedStream final : public ForwardingStream {
  public:
-  explicit WatchedStream(InstStream& inner) : inner_(inner) {}
+  using ForwardingStream::ForwardingStream;
   Cycle faulted_at = kNever;
   Cycle ends_at = kNever;
   u32 faults = 0;
 
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
-    if (now <= ends_at) inner_.execute(warp, now, stores, effect);
+    if (now <= ends_at) ForwardingStream::execute(warp, now, stores, effect);
     if (effect.status == WarpStatus::kFaulted) {
       faulted_at = std::min(faulted_at, now);
       ++faults;
@@ -60,20 +61,6 @@ class WatchedStream final : public InstStream {
       effect.space = MemorySpace::kParameter;  // touches no memory
     }
   }
-  LaunchShape begin_launch(const Launch& launch) override { return inner_.begin_launch(launch); }
-  BlockRef begin_block(u64 block, SmId sm) override { return inner_.begin_block(block, sm); }
-  WarpRef warp(BlockRef block, u32 number) const override { return inner_.warp(block, number); }
-  WarpStatus status(WarpRef warp) const override { return inner_.status(warp); }
-  void end_block(BlockRef block) override { inner_.end_block(block); }
-  const DecodedInst& peek(WarpRef warp) const override { return inner_.peek(warp); }
-  void perform_atomic(AtomicRef atomic, u64 lanes) override { inner_.perform_atomic(atomic, lanes); }
-  BlockImage save(BlockRef block) const override { return inner_.save(block); }
-  BlockRef restore(const BlockImage& image, SmId sm) override { return inner_.restore(image, sm); }
-  std::string whereabouts(WarpRef warp) const override { return inner_.whereabouts(warp); }
-  const Fault& fault() const override { return inner_.fault(); }
-
- private:
-  InstStream& inner_;
 };
 
 struct Outcome {

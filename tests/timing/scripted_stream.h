@@ -44,7 +44,7 @@ inline DecodedInst memory_inst(MemoryAction action, MemorySpace space, u8 bytes,
   return inst;
 }
 
-class ScriptedStream final : public InstStream {
+class ScriptedStream : public InstStream {
  public:
   ScriptedStream(std::vector<ScriptOp> script, u32 rounds, u32 width = 32)
       : script_(std::move(script)), rounds_(rounds), width_(width) {

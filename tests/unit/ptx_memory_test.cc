@@ -50,7 +50,7 @@ TEST(PtxMemory, ModuleVariablesStartWithTheirInitialValuesAndCanHoldAddresses) {
   EXPECT_EQ(harness.read(out)[0], 207u);
   const auto& count = harness.memory.symbol("count");
   EXPECT_EQ(harness.memory.read(count.first, 4)[0], 2);
-  harness.machine.reset_variables();
+  harness.machine.begin_run();
   EXPECT_EQ(harness.memory.read(count.first, 4)[0], 0);
 }
 

@@ -20,12 +20,7 @@ void Epochs::act(Cycle now) {
     before_[i] = after;
   }
   wiring_.board.publish_end(now / wiring_.length, now);
-  for (u32 i = 0; i < wiring_.channels.size(); ++i) {
-    if (!wiring_.channels[i]->by_epochs()) continue;
-    wiring_.channels[i]->on_epoch(now);
-    wiring_.scheduler.wake(wiring_.channel_units[i], now);
-  }
-  for (const auto& listener : wiring_.listeners) listener(now);
+  for (const auto& listener : listeners_) listener(now);
   if (series_) {
     wiring_.settle();
     series_->sample(now);

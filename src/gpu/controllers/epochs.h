@@ -12,7 +12,6 @@
 
 #include "cache/l2_slice.h"
 #include "dram/channel.h"
-#include "engine/scheduler.h"
 #include "gpu/controller.h"
 #include "sm/sm.h"
 #include "stats/epochs.h"
@@ -25,17 +24,15 @@ class Epochs final : public Controller {
   struct Wiring {
     Cycle length;
     EpochBoard& board;
-    Scheduler& scheduler;
     const std::vector<std::unique_ptr<Sm>>& sms;
     const std::vector<std::unique_ptr<L2Slice>>& slices;
     const std::vector<std::unique_ptr<Channel>>& channels;
-    const std::vector<UnitId>& channel_units;
-    std::function<void()> settle;                           // closes the statistics of all units
-    std::vector<std::function<void(Cycle now)>> listeners;  // units whose policies hear of it
+    std::function<void()> settle;  // closes the statistics of all units
   };
   explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.board.tenants()) {}
 
-  void listen(std::function<void(Cycle now)> listener) { wiring_.listeners.push_back(std::move(listener)); }
+  /// Called at the end of each epoch: for units whose policies go by them.
+  void listen(std::function<void(Cycle now)> listener) { listeners_.push_back(std::move(listener)); }
 
   Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }
   void act(Cycle now) override;
@@ -49,6 +46,7 @@ class Epochs final : public Controller {
   TenantEpoch total(TenantId tenant) const;
 
   Wiring wiring_;
+  std::vector<std::function<void(Cycle now)>> listeners_;
   std::vector<TenantEpoch> before_;  // what each tenant had done when the last epoch ended
   Cycle ended_ = 0;                  // when that was
   std::optional<EpochSeries> series_;

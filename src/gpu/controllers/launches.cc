@@ -26,6 +26,7 @@ void Launches::act(Cycle now) {
 void Launches::start_run(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
   wiring_.spaces.cover(tenant, *setup.memory);
+  setup.stream->begin_run();
   setup.program->initialise(*setup.memory);
   launch_next(tenant, now);
 }

@@ -66,10 +66,6 @@ void Machine::write_variables() {
   }
 }
 
-void Machine::reset_variables() {
-  write_variables();
-}
-
 const Code* Machine::find(std::string_view kernel) const {
   const auto found = kernels_.find(kernel);
   return found == kernels_.end() ? nullptr : &found->second;

@@ -52,13 +52,12 @@ class Machine final : public InstStream {
   const DecodedInst& peek(WarpRef warp) const override;
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override;
   void perform_atomic(AtomicRef atomic, u64 lanes) override;
+  void begin_run() override { write_variables(); }
   BlockImage save(BlockRef block) const override;
   BlockRef restore(const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
   const Fault& fault() const override { return fault_; }
 
-  /// Puts the initial values back into the module's variables, before a program runs again.
-  void reset_variables();
   const Code* find(std::string_view kernel) const;
   const LaunchState& launch() const { return launch_; }
   u32 warp_width() const { return config_.warp_width; }
