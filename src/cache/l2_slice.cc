@@ -36,61 +36,27 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
 }
 
 void L2Slice::enable_blame(u32 tenants) {
-  blame.enable(
-      tenants,
-      {{"replies", "replies wait for the port into the crossbar; holder: the reply that left last"},
-       {"fills", "lines from memory wait to be accepted; holder: the line accepted last, until its replies are sent"}},
-      2);
-  wiring_.requests.enable_blame(
-      wiring_.port, tenants,
-      {{"miss_entries", "requests wait for a miss entry (MSHR); holders: lines being fetched"},
-       {"reply_entries", "requests wait for an entry of the reply queue; holders: queued replies"},
-       {"write_backs", "requests wait for an entry of the write-back queue; holders: queued dirty lines"},
-       {"memory_link", "requests wait for the link to memory; holders: requests on it"}});
-  for (Holders& each : held_) each = blame.holders();
-  memory_.enable_blame(blame);
-  merging_ = last_reply_ = last_fill_ = blame.holders(1);
-  blame.waits_for(kReplies, kReplies, last_reply_);
-  blame.waits_for(kFills, kFills, last_fill_);
-}
-
-void L2Slice::settle(Cycle now) {
-  if (!blame.on()) return;
-  blame.advance(now);
-  begin_waits();
-  blame.settle(now, [&](const Blame::Waiting& waits) {
-    for (const Ring<Reply>* replies : {&filled_, &hits_}) {
-      for (u32 i = 0; i < replies->size() && (*replies)[i].at < now; ++i)
-        waits(accesses_[(*replies)[i].access].tenant, (*replies)[i].at);
-    }
-    memory_.visit_arrived(now - 1, [&](const DramReply& reply, Cycle arrived) { waits(reply.tenant, arrived); });
-  });
-}
-
-/// Replies that could have been sent earlier wait.
-void L2Slice::begin_waits() {
-  const auto tenant_of_reply = [this](const Reply& reply) { return accesses_[reply.access].tenant; };
-  blame.begin_waits(waiting_filled_, filled_, tenant_of_reply);
-  blame.begin_waits(waiting_hits_, hits_, tenant_of_reply);
-}
-
-/// What has arrived in this cycle and was not taken begins to wait.
-void L2Slice::note_waits(Cycle now) {
-  memory_.visit_new(now, [&](const DramReply& reply) { blame.arrive(kFills, reply.tenant); });
-  wiring_.requests.note_waits(wiring_.port, now);
+  blame.enable(tenants);
+  Resource& port = wiring_.replies.sender(wiring_.port);
+  blame.count(port, "replies", "replies wait for the port into the crossbar; holder: the reply that left last", 1);
+  filled_.keep(blame, port);
+  hits_.keep(blame, port);
+  memory_.keep_replies(
+      blame, "fills",
+      "lines from memory wait to be accepted; holder: the line accepted last, until its replies are sent");
+  Blame& at_port = wiring_.requests.enable_blame(wiring_.port, tenants);
+  misses_.count_entries(at_port, "miss_entries", "requests wait for a miss entry (MSHR); holders: lines being fetched");
+  at_port.count(hits_.entries(), "reply_entries",
+                "requests wait for an entry of the reply queue; holders: queued replies");
+  at_port.count(dirty_.entries(), "write_backs",
+                "requests wait for an entry of the write-back queue; holders: queued dirty lines");
+  memory_.count_links(at_port, "memory_link", "requests wait for the link to memory; holders: requests on it");
 }
 
 /// Those at the crossbar's port wait for what the one in front lacks.
-bool L2Slice::refuse(Lack lack, Holders& holders, Cycle now) {
-  wiring_.requests.refused(wiring_.port, lack, holders, now);
+bool L2Slice::wait_for(Resource& lack) {
+  wiring_.requests.refused(wiring_.port, lack);
   return false;
-}
-
-/// An entry of the line that holds no more is held by the line's own tenant.
-bool L2Slice::refuse_miss(LineKey line, TenantId tenant, Cycle now) {
-  if (!blame.on() || !misses_.contains(line.raw())) return refuse(kMissEntry, now);
-  merging_.only(tenant, now);
-  return refuse(kMissEntry, merging_, now);
 }
 
 /// A fetch must not overtake its own line on the way out. Over one link it cannot: lines that leave go first in each
@@ -104,13 +70,11 @@ bool L2Slice::is_leaving(LineKey line) const {
 
 Cycle L2Slice::tick(Cycle now) {
   blame.advance(now);
-  if (blame.on() && replies_due_) begin_waits();
   wiring_.requests.absorb(wiring_.port, now);
   accept_fill(now);
   send_replies(now);
   write_back(now);
   look_up(now);
-  if (blame.on()) note_waits(now);
   return next_wakeup(now);
 }
 
@@ -118,25 +82,19 @@ void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = memory_.front(now);
   if (!reply || !filled_.empty()) return;
   if (!reply->name.is_line()) return answer_bypass(*reply, now);
-  L2Line meta{.copy = reply->copy};
-  if (blame.on()) {
-    const TenantId holder = reply->tenant;
-    blame.leave(kFills, holder, memory_.arrival());
-    held_[kMissEntry].remove(holder, now);
-    last_fill_.only(holder, now);
-  }
   const DramReply arrived = memory_.pop(now);
+  L2Line meta{.copy = arrived.copy};
   wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", arrived.line.raw);
-  misses_.release(arrived.name.raw(), [&](AccessRef waiter) {
+  misses_.release(arrived.name.raw(), arrived.tenant, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     meta.tenant = access.tenant;
     meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
-    filled_.push({waiter, now + 1});
+    filled_.push({.access = waiter, .tenant = access.tenant, .at = now + 1});
   });
-  if (is_kept(arrived.name, meta.tenant)) allocate(arrived.name, arrived.line, meta, now);
+  if (is_kept(arrived.name, meta.tenant)) allocate(arrived.name, arrived.line, meta);
 }
 
 /// Whoever joins a fetch and wants the line kept, every write among them, takes it off the list.
@@ -150,15 +108,11 @@ void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
   const Handle<AccessRef> place{static_cast<u32>(reply.name.number())};
   const AccessRef ref = bypassing_[place];
   bypassing_.free(place);
-  if (blame.on()) {
-    blame.leave(kFills, reply.tenant, memory_.arrival());
-    last_fill_.only(reply.tenant, now);
-  }
   wiring_.truth.answers(ref, accesses_[ref], memory_.pop(now).copy);
-  filled_.push({ref, now, true});
+  filled_.push({.access = ref, .tenant = accesses_[ref].tenant, .bypass = true, .at = now});
 }
 
-void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now) {
+void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
   const L2Set set(tags_, line.raw());
   const u32 victim = set.first() + victims_->victim(set, meta);
   const L2Line& old = tags_.meta(victim);
@@ -169,7 +123,6 @@ void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now)
     const LineKey name = LineKey::from_raw(tags_.key(victim));
     dirty_.push(
         {name, lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim], old.tenant, old.copy});
-    if (blame.on()) held_[kWriteBackEntry].add(old.tenant, now);
   }
   tags_.fill(victim, line.raw()) = meta;
   if (!lies_at_.empty()) lies_at_[victim] = at;
@@ -183,22 +136,16 @@ void L2Slice::send_replies(Cycle now) {
 
 bool L2Slice::send_reply(Cycle now) {
   reply_refused_ = false;
-  const bool from_fill = !filled_.empty() && filled_.front().at <= now;
-  Ring<Reply>& queue = from_fill ? filled_ : hits_;
-  if (queue.empty() || queue.front().at > now) return false;
+  WaitingRing<Reply>& queue = filled_.ready(now) ? filled_ : hits_;
+  if (!queue.ready(now)) return false;
   const AccessRef ref = queue.front().access;
   const Access& access = accesses_[ref];
   const u32 output = access.port;
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
     // The port is free, but the SM's lane is full: of its own packets.
-    if (blame.on() && wiring_.replies.input_free(wiring_.port, now)) last_reply_.only(access.tenant, now);
+    if (wiring_.replies.input_free(wiring_.port, now)) wiring_.replies.sender(wiring_.port).only(access.tenant);
     return false;
-  }
-  if (blame.on()) {
-    blame.leave(from_fill ? waiting_filled_ : waiting_hits_, access.tenant, queue.front().at);
-    last_reply_.only(access.tenant, now);
-    if (!from_fill) held_[kReplyEntry].remove(access.tenant, now);
   }
   const bool carries_line = access.kind == AccessKind::kLoad;
   wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
@@ -213,11 +160,9 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !memory_.can_send(dirty_.front().at, now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
-  if (blame.on()) held_[kWriteBackEntry].remove(leaving.tenant, now);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
     memory_.send(
-        {.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .write = true, .copy = leaving.copy}, now,
-        blame.on());
+        {.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .write = true, .copy = leaving.copy}, now);
   }
   ++stats.write_backs;
   event(now, "line {:#x} is written back", leaving.at.raw);
@@ -244,12 +189,11 @@ bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
   SIM_CHECK(access.kind == AccessKind::kWalk, "a request of tenant {} for data bypasses the L2, where it may be dirty",
             index(access.tenant));
   const PhysAddr at = address(access.in_l2);
-  if (!memory_.can_send(at, now)) return refuse(kMemoryLink, memory_.holders(at), now);
+  if (!memory_.can_send(at, now)) return wait_for(memory_.link(at));
   const Handle<AccessRef> place = bypassing_.make();
   bypassing_[place] = ref;
   memory_.send(
-      {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now,
-      blame.on());
+      {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now);
   ++admission_stats.bypasses[access.tenant];
   return true;
 }
@@ -259,47 +203,45 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
   const LineKey line = access.in_l2;
   const i32 entry = tags_.find(line.raw());
   if (entry >= 0) {
-    if (hits_.full()) return refuse(kReplyEntry, now);
+    if (hits_.full()) return wait_for(hits_.entries());
     tags_.touch(static_cast<u32>(entry));
     perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of port {} hits", line.number() * line_bytes_, access.port);
   } else if (access.kind == AccessKind::kStore && access.bytes == 0 && line.is_physical() &&
              !misses_.contains(line.raw())) {
-    if (hits_.full()) return refuse(kReplyEntry, now);
-    if (too_many_dirty()) return refuse(kWriteBackEntry, now);
+    if (hits_.full()) return wait_for(hits_.entries());
+    if (too_many_dirty()) return wait_for(dirty_.entries());
     L2Line meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(access)};
     perform(ref, access, meta);
-    allocate(line, address(line), meta, now);
+    allocate(line, address(line), meta);
     ++stats.write_allocations[access.tenant];
   } else {
     const Join outlook = misses_.would_join(line.raw());
-    if (outlook == Join::kFull) return refuse_miss(line, access.tenant, now);
+    if (outlook == Join::kFull) return wait_for(misses_.lack(line.raw(), access.tenant));
     if (outlook == Join::kFirst) {
-      if (too_many_dirty() || is_leaving(line)) return refuse(kWriteBackEntry, now);
+      if (too_many_dirty() || is_leaving(line)) return wait_for(dirty_.entries());
       const PhysAddr at = address(line);
-      if (!memory_.can_send(at, now)) return refuse(kMemoryLink, memory_.holders(at), now);
+      if (!memory_.can_send(at, now)) return wait_for(memory_.link(at));
       memory_.send({.line = at,
                     .name = line,
                     .tag = asker_tag(access.sm, access.warp),
                     .tenant = access.tenant,
                     .walk_level = access.walk_level},
-                   now, blame.on());
-      if (blame.on()) held_[kMissEntry].add(access.tenant, now);
+                   now);
       ++stats.fetches;
       if (!keep) unkept_.push_back(line);
     } else if (keep && !unkept_.empty()) {
       std::erase(unkept_, line);
     }
-    misses_.join(line.raw(), ref);
+    misses_.join(line.raw(), ref, access.tenant);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
     event(now, "line {:#x} of port {} {}", line.number() * line_bytes_, access.port,
           outlook == Join::kFirst ? "misses" : "joins a miss");
     return true;
   }
-  hits_.push({ref, now + config_.hit_cycles});
-  if (blame.on()) held_[kReplyEntry].add(access.tenant, now);
+  hits_.push({.access = ref, .tenant = access.tenant, .at = now + config_.hit_cycles});
   count(access, entry >= 0);
   return true;
 }
@@ -335,11 +277,9 @@ void L2Slice::commit(Cycle) {
 /// to leave, for a fill, or for a place on the way to memory, and each of those ticks this unit.
 Cycle L2Slice::next_wakeup(Cycle now) {
   Cycle next = kNever;
-  replies_due_ = false;
-  for (const Ring<Reply>* replies : {&filled_, &hits_}) {
+  for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
     if (replies->empty()) continue;
     const Cycle at = replies->front().at;
-    replies_due_ |= at <= now;
     // The one that was refused is woken for; the other one's time may still come.
     if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
   }
@@ -352,7 +292,7 @@ void L2Slice::explain(std::ostream& out) const {
   if (const u32 unread = memory_.unread()) out << unread << " answers of memory are on their link\n";
   if (const u32 stuck = memory_.stuck()) out << "its link to memory is full: " << stuck << " requests are not taken\n";
   if (!hits_.empty() || !filled_.empty()) {
-    const Ring<Reply>& first = filled_.empty() ? hits_ : filled_;
+    const WaitingRing<Reply>& first = filled_.empty() ? hits_ : filled_;
     out << hits_.size() + filled_.size() << " replies wait to be sent, the first to port "
         << accesses_[first.front().access].port << (reply_refused_ ? ", which takes none\n" : "\n");
   }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "blame/waiting.h"
 #include "cache/config.h"
 #include "cache/memory_port.h"
 #include "engine/miss_table.h"
@@ -21,7 +22,6 @@
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
 #include "noc/crossbar.h"
-#include "stats/blame.h"
 #include "stats/stat_fields.h"
 #include "wire/access.h"
 #include "wire/dram.h"
@@ -105,7 +105,7 @@ class L2Slice final : public Unit {
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
-  void settle(Cycle now);
+  void settle(Cycle now) { blame.settle(now); }
 
   L2Stats stats;
   L2AdmissionStats admission_stats;
@@ -121,8 +121,9 @@ class L2Slice final : public Unit {
   };
   struct Reply {
     AccessRef access;
-    Cycle at = 0;
+    TenantId tenant{};
     bool bypass = false;  // it was not looked up
+    Cycle at = 0;
   };
   struct PendingAtomic {
     TenantId tenant;
@@ -130,14 +131,7 @@ class L2Slice final : public Unit {
     u64 lanes;
   };
 
-  enum Room : u32 { kReplies, kFills };
-  /// What a request may lack, in the order of the causes told to the crossbar.
-  enum Lack : u32 { kMissEntry, kReplyEntry, kWriteBackEntry, kMemoryLink };
-  bool refuse(Lack lack, Holders& holders, Cycle now);
-  bool refuse(Lack lack, Cycle now) { return refuse(lack, held_[lack], now); }
-  bool refuse_miss(LineKey line, TenantId tenant, Cycle now);
-  void begin_waits();
-  void note_waits(Cycle now);
+  bool wait_for(Resource& lack);
   void accept_fill(Cycle now);
   void send_replies(Cycle now);
   bool send_reply(Cycle now);
@@ -148,7 +142,7 @@ class L2Slice final : public Unit {
   bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
   void answer_bypass(const DramReply& reply, Cycle now);
   bool is_kept(LineKey line, TenantId tenant);
-  void allocate(LineKey line, PhysAddr at, const L2Line& meta, Cycle now);
+  void allocate(LineKey line, PhysAddr at, const L2Line& meta);
   void perform(AccessRef ref, const Access& access, L2Line& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
@@ -173,20 +167,15 @@ class L2Slice final : public Unit {
   std::unique_ptr<L2Victim> victims_;
   TagArray<L2Line> tags_;
   std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
-  MissTable<AccessRef> misses_;
-  Ring<Reply> hits_;    // in order: every hit takes the same time
-  Ring<Reply> filled_;  // what fills released
-  Blame::Queue waiting_hits_{kReplies}, waiting_filled_{kReplies};
-  Ring<Dirty> dirty_;            // lines on their way to memory
+  HeldMissTable<AccessRef> misses_;
+  WaitingRing<Reply> hits_;      // in order: every hit takes the same time
+  WaitingRing<Reply> filled_;    // what fills released
+  HeldRing<Dirty> dirty_;        // lines on their way to memory
   std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
   Pool<AccessRef> bypassing_;    // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;
-  bool replies_due_ = false;  // some could have been sent by the end of the last tick
-  // Who holds what others wait for.
-  Holders held_[kMemoryLink];
-  Holders last_reply_, last_fill_, merging_;
 };
 
 }  // namespace terrace

@@ -5,9 +5,9 @@
 
 #include <vector>
 
+#include "blame/waiting.h"
 #include "engine/link.h"
 #include "engine/ring.h"
-#include "stats/blame.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
 
@@ -22,49 +22,44 @@ class MemoryPort {
   MemoryPort(const Wiring& wiring, const LineMap& map) : map_(map), replies_(wiring.replies) {
     for (Link<DramRequest>* link : wiring.requests) ways_.push_back({link, Ring<TenantId>(link->capacity()), {}});
   }
-  void enable_blame(const Blame& blame) {
-    for (Way& way : ways_) way.holders = blame.holders();
-  }
 
   bool can_send(PhysAddr line, Cycle now) { return way_of(line).link->can_push(now); }
-  void send(const DramRequest& request, Cycle now, bool blamed) {
+  void send(const DramRequest& request, Cycle now) {
     Way& way = way_of(request.line);
     way.link->push(now, request);
-    if (!blamed) return;
-    if (way.last_sent.full()) way.holders.remove(way.last_sent.pop(), now);
+    if (!way.held.counted()) return;
+    if (way.last_sent.full()) way.held.remove(way.last_sent.pop());
     way.last_sent.push(request.tenant);
-    way.holders.add(request.tenant, now);
+    way.held.add(request.tenant);
   }
-  /// Whose requests are on the link that this line would take.
-  Holders& holders(PhysAddr line) { return way_of(line).holders; }
+  /// The link that this line would take, held by the tenants whose requests are on it.
+  Resource& link(PhysAddr line) { return way_of(line).held; }
   bool several() const { return ways_.size() > 1; }
 
   /// The reply whose turn it is, or null.
   const DramReply* front(Cycle now) {
-    for (u32 asked = 0; asked < replies_.size(); ++asked) {
-      if (const DramReply* reply = replies_[turn_]->front(now)) return reply;
+    for (u32 asked = 0; asked < replies_.count(); ++asked) {
+      if (const DramReply* reply = replies_.front(turn_, now)) return reply;
       pass_turn();
     }
     return nullptr;
   }
-  /// When what `front` showed arrived.
-  Cycle arrival() const { return replies_[turn_]->next_arrival(); }
   DramReply pop(Cycle now) {
-    const DramReply reply = replies_[turn_]->pop(now);
+    const DramReply reply = replies_.pop(turn_, now);
+    taken_.only(reply.tenant);
     pass_turn();
     return reply;
   }
-  template <class F>
-  void visit_new(Cycle now, F&& visit) const {
-    for (const Link<DramReply>* link : replies_) link->visit_new(now, visit);
+  void keep_replies(Blame& blame, const char* name, const char* doc) {
+    blame.count(taken_, name, doc, 1);
+    replies_.keep(blame, taken_);
   }
-  template <class F>
-  void visit_arrived(Cycle now, F&& visit) const {
-    for (const Link<DramReply>* link : replies_) link->visit_arrived(now, visit);
+  void count_links(Blame& blame, const char* name, const char* doc) {
+    for (Way& way : ways_) blame.count(way.held, name, doc);
   }
   u32 unread() const {
     u32 all = 0;
-    for (const Link<DramReply>* link : replies_) all += link->size();
+    for (u32 i = 0; i < replies_.count(); ++i) all += replies_[i].size();
     return all;
   }
   /// Requests on links that take no more.
@@ -78,14 +73,15 @@ class MemoryPort {
   struct Way {
     Link<DramRequest>* link;
     Ring<TenantId> last_sent;  // as many as the link holds
-    Holders holders;           // who they are
+    Resource held;             // by those
   };
   Way& way_of(PhysAddr line) { return ways_.size() == 1 ? ways_[0] : ways_[map_.channel_of(line)]; }
-  void pass_turn() { turn_ = turn_ + 1 == replies_.size() ? 0 : turn_ + 1; }
+  void pass_turn() { turn_ = turn_ + 1 == replies_.count() ? 0 : turn_ + 1; }
 
   const LineMap& map_;
   std::vector<Way> ways_;
-  std::vector<Link<DramReply>*> replies_;
+  WaitingLinks<DramReply> replies_;
+  Resource taken_;  // held by the tenant of the reply taken last
   u32 turn_ = 0;
 };
 

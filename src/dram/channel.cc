@@ -36,57 +36,32 @@ Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
 }
 
 void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
-  const u32 number = static_cast<u32>(sources_.size());
-  sources_.push_back({&requests, &replies, Ring<Return>(config_.return_entries), {DramBlame::returns(number)}});
+  requests_.add(requests);
+  sources_.push_back({&replies, OutletRing<Return>(config_.return_entries)});
 }
 
 void Channel::enable_blame(u32 tenants) {
-  blame.enable(tenants, static_cast<u32>(sources_.size()), config_.ranks * config_.banks, scheduler_->capacity(),
-               clock_);
-}
-
-/// Lines that could have been sent back earlier wait.
-void Channel::begin_waits() {
+  blame.enable(tenants, config_.ranks * config_.banks, scheduler_->capacity(), clock_);
+  blame.keep(queued_reads_);
+  requests_.keep(blame, blame.queue());
   for (Source& source : sources_)
-    blame.begin_waits(source.blamed, source.returns, [](const Return& done) { return done.reply.tenant; });
+    source.returns.keep(blame, "returns", "lines wait for the link back; holder: the line sent last");
 }
 
-void Channel::note_waits(Cycle now) {
-  for (const Source& source : sources_) {
-    source.requests->visit_new(now, [&](const DramRequest& request) {
-      if (!request.write) blame.arrive(DramBlame::kQueue, request.tenant);
-    });
+void Channel::QueuedReads::visit(Cycle, const Waiting& waits) const {
+  std::vector<bool> used(channel_.slots_.size(), true);
+  for (const u16 slot : channel_.free_slots_) used[slot] = false;
+  for (u32 i = 0; i < used.size(); ++i) {
+    const Slot& slot = channel_.slots_[i];
+    if (used[i] && !slot.request.write)
+      waits(slot.request.tenant, slot.accepted + channel_.blame.served(static_cast<u16>(i)));
   }
-}
-
-void Channel::settle_blame(Cycle now) {
-  blame.advance(now);
-  begin_waits();
-  blame.close_banks(now);
-  std::vector<bool> waits_for_bank(slots_.size(), true);
-  for (const u16 slot : free_slots_) waits_for_bank[slot] = false;
-  blame.settle(now, [&](const Blame::Waiting& waits) {
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      const Slot& its = slots_[slot];
-      if (waits_for_bank[slot] && !its.request.write)
-        waits(its.request.tenant, its.accepted + blame.served(static_cast<u16>(slot)));
-    }
-    for (const Source& source : sources_) {
-      source.requests->visit_arrived(now - 1, [&](const DramRequest& request, Cycle arrived) {
-        if (!request.write) waits(request.tenant, arrived);
-      });
-      for (u32 i = 0; i < source.returns.size() && source.returns[i].at < now; ++i)
-        waits(source.returns[i].reply.tenant, source.returns[i].at);
-    }
-  });
 }
 
 Cycle Channel::tick(Cycle now) {
   blame.advance(now);
-  if (blame.on() && (returns_held_ || next_return_ < now)) begin_waits();
   deliver(now);
   accept(now);
-  if (left_requests_ && blame.on()) note_waits(now);
   if (stats.waiting > 0 && now >= look_at_) {
     advance(clock_.local(now), now);
     look_at_ = cursor_ == kNever ? kNever : clock_.core(cursor_);
@@ -96,7 +71,8 @@ Cycle Channel::tick(Cycle now) {
 
 void Channel::settle(Cycle now) {
   if (stats.waiting == 0) advance(clock_.local(now - 1), now - 1);
-  if (blame.on()) settle_blame(now);
+  blame.close_banks(now);
+  blame.settle(now);
 }
 
 void Channel::on_epoch(Cycle now) {
@@ -111,13 +87,12 @@ void Channel::deliver(Cycle now) {
   next_return_ = kNever;
   returns_held_ = false;
   for (Source& source : sources_) {
-    while (!source.returns.empty() && source.returns.front().at <= now) {
+    while (source.returns.ready(now)) {
       if (!source.replies->can_push(now)) {
         returns_held_ = true;
         break;
       }
       const Return done = source.returns.pop();
-      blame.returned(source.blamed, done.reply.tenant, done.at, now);
       source.replies->push(now, done.reply);
       ++(done.walk ? stats.walk : stats.data).replies[done.reply.tenant];
       --stats.reads_in_flight;
@@ -132,23 +107,22 @@ void Channel::deliver(Cycle now) {
 }
 
 void Channel::accept(Cycle now) {
-  more_requests_ = left_requests_ = false;
+  more_requests_ = false;
   bool accepted = false;
   const u32 count = static_cast<u32>(sources_.size());
   u32 at = next_source_;
   for (u32 i = 0; i < count; ++i) {
     Source& source = sources_[at];
     const u32 after = at + 1 == count ? 0 : at + 1;
-    if (!source.refused && source.requests->front(now) != nullptr) {
+    if (requests_.front(at, now) != nullptr && !source.refused) {
       if (offer(at, now)) {
         accepted = true;
         next_source_ = after;
-        more_requests_ |= source.requests->front(now) != nullptr;
+        more_requests_ |= requests_.front(at, now) != nullptr;
       } else {
         source.refused = true;
       }
     }
-    left_requests_ |= source.requests->front(now) != nullptr;
     at = after;
   }
   if (accepted) {
@@ -159,7 +133,7 @@ void Channel::accept(Cycle now) {
 
 bool Channel::offer(u32 from, Cycle now) {
   Source& source = sources_[from];
-  const DramRequest& request = *source.requests->front(now);
+  const DramRequest& request = *requests_.front(from, now);
   if (stats.waiting == 0 && now > 0) advance(first_cycle(now) - 1, now);  // refreshes while nobody asked
   if (!source.looked_up) {
     const DramPlace place = map_.place(request.line);
@@ -187,11 +161,8 @@ bool Channel::offer(u32 from, Cycle now) {
   ++stats.waiting;
   stats.reads_in_flight += !request.write;
   look_now(now);
-  if (blame.on()) {
-    if (!request.write) blame.leave(DramBlame::kQueue, request.tenant, source.requests->next_arrival());
-    blame.accepted(source.next.bank, slot, request.tenant, request.write);
-  }
-  source.requests->pop(now);
+  requests_.pop(from, now);
+  blame.accepted(source.next.bank, slot, slots_[slot].request.tenant, slots_[slot].request.write);
   source.looked_up = false;
   return true;
 }
@@ -230,8 +201,8 @@ void Channel::explain(std::ostream& out) const {
   }
   for (u32 i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    if (!source.requests->empty())
-      fmt::print(out, "source {} has {} requests on its link{}\n", i, source.requests->size(),
+    if (!requests_[i].empty())
+      fmt::print(out, "source {} has {} requests on its link{}\n", i, requests_[i].size(),
                  source.refused ? ", refused" : "");
     if (!source.returns.empty())
       fmt::print(out, "{} replies for source {} wait, the first since cycle {}\n", source.returns.size(), i,

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "blame/waiting.h"
 #include "dram/address_map.h"
 #include "dram/device.h"
 #include "dram/dram_blame.h"
@@ -95,12 +96,11 @@ class Channel final : public Unit {
     Cycle at = 0;
     DramReply reply;
     bool walk = false;
+    TenantId whose() const { return reply.tenant; }
   };
   struct Source {
-    Link<DramRequest>* requests;
     Link<DramReply>* replies;
-    Ring<Return> returns;
-    Blame::Queue blamed;
+    OutletRing<Return> returns;
     bool looked_up = false;  // `next` stands for the request at the end of its link,
     bool refused = false;    // which was refused, and nothing has changed since
     DramWaiting next{};
@@ -153,9 +153,6 @@ class Channel final : public Unit {
   void choose_anew();
   void classify(u32 bank);
   void find_command(u32 bank);
-  void begin_waits();
-  void note_waits(Cycle now);
-  void settle_blame(Cycle now);
   void note_row_command(u32 bank);
   Best best_column(u64 cycle);
   Best best_activate(u64 cycle);
@@ -174,17 +171,24 @@ class Channel final : public Unit {
   AddressMap map_;
   DramDevice device_;
   std::unique_ptr<DramScheduler> scheduler_;
+  WaitingLinks<DramRequest> requests_;  // by source
   std::vector<Source> sources_;
   u32 next_source_ = 0;  // moves on grants
   std::vector<Slot> slots_;
   std::vector<u16> free_slots_;
+  /// Reads in the queue, whose cycles of waiting banks count.
+  struct QueuedReads final : WaitBook {
+    explicit QueuedReads(const Channel& channel) : channel_(channel) {}
+    void enter_late(Cycle) override {}
+    void visit(Cycle now, const Waiting& waits) const override;
+    const Channel& channel_;
+  } queued_reads_{*this};
   u64 next_age_ = 0;
   u32 waiting_[2] = {};  // reads, writes
   u16 waiting_in_[DramDevice::kMaxBanks] = {};
   u32 returning_ = 0;
   Cycle next_return_ = kNever;  // the first that comes later than now
   bool returns_held_ = false;   // some wait for a reply link
-  bool left_requests_ = false;  // some have arrived that were not accepted
   bool more_requests_ = false;  // some have arrived that can be offered in the next cycle
   bool writing_ = false;
 

@@ -7,25 +7,17 @@
 
 namespace terrace {
 
-void DramBlame::enable(u32 tenants, u32 sources, u32 banks, u32 slots, const ClockDomain& clock) {
-  Blame::enable(tenants,
-                {{"queue", "reads wait for an entry in the channel's queue; holders: queued requests"},
-                 {"banks", "reads wait for their bank; holder: the request of its last command"},
-                 {"bus", "reads whose bank is ready wait for the data bus; holder: the line transferred last"},
-                 {"returns", "lines wait for the link back; holder: the line sent last"}},
-                1 + sources);
+void DramBlame::enable(u32 tenants, u32 banks, u32 slots, const ClockDomain& clock) {
+  Blame::enable(tenants);
+  count(queued_, "queue", "reads wait for an entry in the channel's queue; holders: queued requests");
+  count(bank_, "banks", "reads wait for their bank; holder: the request of its last command");
+  count(bus_, "bus", "reads whose bank is ready wait for the data bus; holder: the line transferred last");
   clock_ = clock;
-  bank_cells_ = cells(kBanks);
-  bus_cells_ = cells(kBus);
   banks_.assign(banks, {.holder = tenants});
   reads_.assign(size_t{banks} * tenants, 0);
   for (u32 i = 0; i < banks; ++i) banks_[i].reads = &reads_[size_t{i} * tenants];
   served_.assign(slots, 0);
   bus_holder_ = tenants;
-  queued_ = holders();
-  returned_.assign(sources, holders(1));
-  waits_for(kQueue, kPlaces, queued_);
-  for (u32 i = 0; i < sources; ++i) waits_for(returns(i), kReturns, returned_[i]);
 }
 
 /// Up to `until` the bank is held, and whoever it works for is served; from then on everybody waits for the bus.
@@ -33,17 +25,17 @@ void DramBlame::charge_reads(Bank& bank, Cycle now) {
   const Cycle free = std::clamp(bank.until, bank.last, now), held = free - bank.last;
   for (u32 left = bank.readers; left != 0; left &= left - 1) {
     const u32 tenant = static_cast<u32>(std::countr_zero(left));
-    bank_cells_[tenant * row_length() + bank.holder] += bank.reads[tenant] * held;
-    bus_cells_[tenant * row_length() + bus_holder_] += bank.reads[tenant] * (now - free);
+    cells(bank_)[tenant * row_length() + bank.holder] += bank.reads[tenant] * held;
+    cells(bus_)[tenant * row_length() + bus_holder_] += bank.reads[tenant] * (now - free);
   }
   if (bank.serves == kNoSlot) return;
-  bank_cells_[bank.served_tenant * row_length() + bank.holder] -= held;
+  cells(bank_)[bank.served_tenant * row_length() + bank.holder] -= held;
   served_[bank.serves] += held;
 }
 
 void DramBlame::accepted(u32 number, u16 slot, TenantId tenant, bool write) {
   if (!on()) return;
-  queued_.add(tenant, now());
+  queued_.add(tenant);
   if (write) return;
   Bank& bank = banks_[number];
   charge(bank, now());
@@ -65,7 +57,7 @@ void DramBlame::row_command(u32 number, u16 slot, TenantId tenant, bool write) {
 
 void DramBlame::column_command(u32 number, u16 slot, TenantId tenant, bool write, Cycle accepted) {
   if (!on()) return;
-  queued_.remove(tenant, now());
+  queued_.remove(tenant);
   Bank& bank = banks_[number];
   charge(bank, now());
   if (bus_holder_ != index(tenant)) {
@@ -102,12 +94,6 @@ void DramBlame::refreshed(u64 banks, u64 ready) {
     charge(bank, now());
     bank.until = clock_.core(ready);
   }
-}
-
-void DramBlame::returned(Queue& source, TenantId tenant, Cycle since, Cycle at) {
-  if (!on()) return;
-  leave(source, tenant, since);
-  returned_[source.room - returns(0)].only(tenant, at);
 }
 
 void DramBlame::close_banks(Cycle at) {

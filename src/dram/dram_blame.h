@@ -11,18 +11,18 @@
 
 #include <vector>
 
+#include "blame/blame.h"
 #include "engine/clock.h"
-#include "stats/blame.h"
 
 namespace terrace {
 
 class DramBlame : public Blame {
  public:
   static constexpr u16 kNoSlot = 0xffff;
-  static constexpr Room kQueue = 0;
-  static Room returns(u32 source) { return 1 + source; }
 
-  void enable(u32 tenants, u32 sources, u32 banks, u32 slots, const ClockDomain& clock);
+  void enable(u32 tenants, u32 banks, u32 slots, const ClockDomain& clock);
+  /// The channel's queue, held by the tenants of what is in it.
+  Resource& queue() { return queued_; }
 
   /// A request leaves its link for the queue, where a read waits for its bank.
   void accepted(u32 bank, u16 slot, TenantId tenant, bool write);
@@ -45,16 +45,12 @@ class DramBlame : public Blame {
   /// These banks serve nobody until they have been refreshed: then from command cycle `ready` on.
   void refresh(u64 banks);
   void refreshed(u64 banks, u64 ready);
-  /// A line has been sent back to its source.
-  void returned(Queue& source, TenantId tenant, Cycle since, Cycle now);
-
   /// Before waiting is told: brings every bank up to date.
   void close_banks(Cycle now);
   /// Cycles for which a read was served so far.
   Cycle served(u16 slot) const { return served_[slot]; }
 
  private:
-  enum Cause : u32 { kPlaces, kBanks, kBus, kReturns };
   struct Bank {
     Cycle last = 0;
     Cycle until = 0;       // from then on it allows what it works towards
@@ -72,13 +68,12 @@ class DramBlame : public Blame {
 
   ClockDomain clock_;
   std::vector<Bank> banks_;
-  std::vector<u32> reads_;  // by bank, then tenant
-  u64 *bank_cells_ = nullptr, *bus_cells_ = nullptr;
+  std::vector<u32> reads_;     // by bank, then tenant
+  Resource bank_, bus_;        // for their names: holders are kept by bank
   std::vector<Cycle> served_;  // by slot
   u64 waited_for_ = 0;         // banks, a bit each
   u32 bus_holder_ = 0;
-  Holders queued_;
-  std::vector<Holders> returned_;  // by source: whose line was sent last
+  Resource queued_;
 };
 
 }  // namespace terrace

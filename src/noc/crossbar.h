@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "blame/waiting.h"
 #include "config/fields.h"
 #include "engine/funnel.h"
 #include "engine/scheduler.h"
 #include "engine/types.h"
-#include "stats/blame.h"
 #include "stats/stat_fields.h"
 
 namespace terrace {
@@ -57,6 +57,7 @@ class Crossbar {
     for (Output& output : outputs_) {
       output.ports = PortTimes(ports.output);
       output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.lane_packets);
+      output.waiting = std::make_unique<WaitingFunnel<Wrapped>>(*output.funnel);
     }
   }
   void connect_input(u32 input, UnitId sender) {
@@ -80,20 +81,15 @@ class Crossbar {
   bool input_free(u32 input, Cycle now) const { return inputs_[input].ports.next_free() <= now; }
   void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
     inputs_[input].ports.occupy(now + flits);
+    inputs_[input].sender.only(tenant);
     outputs_[output].funnel->push(input, now, {packet, static_cast<u16>(flits), tenant});
   }
 
   /// For the receiver, first in each tick.
   void absorb(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    output.arrivals = output.funnel->absorb(now);
-  }
-  /// Likewise, when it takes no more in this tick: what has arrived and was not taken waits.
-  void note_waits(u32 output_index, Cycle now) {
-    Output& output = outputs_[output_index];
-    if (!output.arrivals || !output.blame.on() || !output.funnel->any_ready()) return;
     output.blame.advance(now);
-    output.funnel->visit_new(now, [&](u32, const Wrapped& arrived) { output.blame.arrive(kAll, arrived.tenant); });
+    output.waiting->absorb(now);
   }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
@@ -109,9 +105,9 @@ class Crossbar {
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (output.blame.on()) [[unlikely]]
-      note_received(output, now);
-    const Wrapped taken = output.funnel->pop(output.turn, now);
+    const Wrapped taken = output.waiting->pop(output.turn, now);
+    output.receiver.only(taken.tenant);
+    output.waiting->all_wait_for(output.receiver);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.ports.occupy(now + taken.flits);
     ++output.stats.packets;
@@ -124,35 +120,24 @@ class Crossbar {
   u32 inputs() const { return static_cast<u32>(inputs_.size()); }
   NocPortStats& stats(u32 output) { return outputs_[output].stats; }
 
-  /// Which tenant's packets wait for which tenant at an output. `more` says for what else than the port they may wait:
-  /// the receiver does not take them. Before the first cycle.
-  void enable_blame(u32 output_index, u32 tenants, const std::vector<Blame::Cause>& more = {}) {
-    std::vector<Blame::Cause> causes{{"port", "packets wait for the output port; holder: the packet received last"}};
-    causes.insert(causes.end(), more.begin(), more.end());
+  /// From now on: which tenant's packets wait for which tenant at an output. Before the first cycle.
+  Blame& enable_blame(u32 output_index, u32 tenants) {
     Output& output = outputs_[output_index];
-    output.blame.enable(tenants, causes, 1);
-    output.last = output.blame.holders(1);
-    output.blame.waits_for(kAll, kPort, output.last);
+    output.blame.enable(tenants);
+    output.blame.count(output.receiver, "port", "packets wait for the output port; holder: the packet received last",
+                       1);
+    output.waiting->keep_together(output.blame, output.receiver);
+    return output.blame;
   }
-  /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for
-  /// cause `which` of `more`.
-  void refused(u32 output, u32 which, Holders& holders, Cycle now) {
-    if (!outputs_[output].blame.on()) return;
-    outputs_[output].blame.advance(now);
-    outputs_[output].blame.waits_for(kAll, kPort + 1 + which, holders);
-    outputs_[output].refused = true;
-  }
+  /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for what
+  /// the receiver lacks.
+  void refused(u32 output, Resource& lack) { outputs_[output].waiting->all_wait_for(lack); }
+  /// The port of an input, held by the tenant whose packet left last.
+  Resource& sender(u32 input) { return inputs_[input].sender; }
   Blame& blame(u32 output) { return outputs_[output].blame; }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) {
-    for (Output& output : outputs_) {
-      output.blame.settle(now, [&](const Blame::Waiting& waits) {
-        for (u32 lane = 0; lane < inputs_.size(); ++lane) {
-          output.funnel->visit_arrived(lane, now - 1,
-                                       [&](const Wrapped& packet, Cycle arrived) { waits(packet.tenant, arrived); });
-        }
-      });
-    }
+    for (Output& output : outputs_) output.blame.settle(now);
   }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
@@ -167,8 +152,6 @@ class Crossbar {
     u16 flits = 0;
     TenantId tenant{};
   };
-  static constexpr Blame::Room kAll = 0;
-  static constexpr u32 kPort = 0;
   /// When each of some ports falls free. The next one is at hand.
   class PortTimes {
    public:
@@ -189,27 +172,19 @@ class Crossbar {
   struct Input {
     UnitId unit{};
     PortTimes ports;
+    Resource sender;
   };
   struct Output {
     std::unique_ptr<Funnel<Wrapped>> funnel;
+    std::unique_ptr<WaitingFunnel<Wrapped>> waiting;  // the receiver's end of it
     UnitId unit{};
     PortTimes ports;
     u32 pointer = 0;  // the lane that is asked first
     u32 turn = 0;
     NocPortStats stats;
     Blame blame;
-    Holders last;          // whose packet the port received last
-    bool refused = false;  // the receiver lacks something
-    bool arrivals = false;
+    Resource receiver;  // held by the tenant whose packet was received last
   };
-
-  void note_received(Output& output, Cycle now) {
-    const TenantId tenant = output.funnel->front(output.turn).tenant;
-    output.blame.advance(now);
-    output.blame.leave(kAll, tenant, output.funnel->arrival(output.turn));
-    output.last.only(tenant, now);
-    if (std::exchange(output.refused, false)) output.blame.waits_for(kAll, kPort, output.last);
-  }
 
   Scheduler& scheduler_;
   std::vector<Input> inputs_;

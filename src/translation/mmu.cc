@@ -13,6 +13,8 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
     : config_(config),
       line_mask_(line_bytes - 1),
       wiring_(std::move(wiring)),
+      requests_(wiring_.requests),
+      intake_(config.rate),
       shape_(wiring_.spaces.tables().shape()),
       tlb1_(config.tlb1, wiring_.mistake),
       tlb2_(config.tlb2, wiring_.mistake),
@@ -22,21 +24,23 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       tlb1_hits_(wiring_.most_requests),
       tlb2_hits_(wiring_.most_requests),
       walkers_(config.walkers == 0 ? wiring_.most_requests : config.walkers),
-      idle_(static_cast<u32>(walkers_.size())),
       results_(wiring_.most_requests) {
   const u32 walkers = static_cast<u32>(walkers_.size());
-  scheduler_ = config_.walk_scheduler.make(
-      {.walkers = walkers,
-       .queue_entries = config.queue_entries,
-       .tenants = tenants,
-       .one_tenant = config.per_tenant && tenants > 1,
-       .make_queue = [&](u32 entries, u32 queue) {
-         return config_.walk_order.make({.entries = entries, .queue = queue, .seed = seed, .walk_cache = &walk_cache_});
-       }});
-  for (u32 i = 0; i < walkers; ++i) idle_.insert(i);
+  queues_ = std::make_unique<WalkQueues>(
+      config_.walk_scheduler.make(
+          {.walkers = walkers,
+           .queue_entries = config.queue_entries,
+           .tenants = tenants,
+           .one_tenant = config.per_tenant && tenants > 1,
+           .make_queue =
+               [&](u32 entries, u32 queue) {
+                 return config_.walk_order.make(
+                     {.entries = entries, .queue = queue, .seed = seed, .walk_cache = &walk_cache_});
+               }}),
+      walkers);
   // Requests in the pipeline of the front TLBs, and one that is refused.
   for (u32 i = 0; i < wiring_.requests.lanes(); ++i) {
-    lanes_.push_back({Ring<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
+    lanes_.push_back({WaitingRing<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
   }
   path_ = config_.walk_path.make({.tenants = tenants, .seed = seed});
   for (u32 way = 0; way < WalkPath::kWays; ++way) {
@@ -49,11 +53,7 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
 
 Cycle Mmu::tick(Cycle now) {
   blame.advance(now);
-  if (blame.on()) {
-    if (placing_due_) begin_waits();
-    blame.begin_intake(config_.rate, now);
-  }
-  const bool arrivals = wiring_.requests.absorb(now);
+  requests_.absorb(now);
   for (const auto& way : wiring_.memory) {
     if (way) way->absorb(now);
   }
@@ -63,7 +63,7 @@ Cycle Mmu::tick(Cycle now) {
   advance_walkers(now);
   send_reads(now);
   send_results(now);
-  if (blame.on()) note_waits(arrivals, now);
+  if (blame.on()) say_what_lanes_wait_for();
   return next_wakeup(now);
 }
 
@@ -81,16 +81,12 @@ void Mmu::accept_reads(Cycle now) {
 }
 
 void Mmu::accept_requests(Cycle now) {
-  for (u32 taken = 0; taken < config_.rate; ++taken) {
-    const u32 lane = wiring_.requests.next_ready(pointer_, full_lanes_);
+  for (intake_.begin(); intake_.any_free();) {
+    const u32 lane = requests_->next_ready(pointer_, full_lanes_);
     if (lane == Funnel<TranslationRequest>::kNoLane) return;
-    if (blame.on()) {
-      const TenantId tenant = wiring_.requests.front(lane).tenant;
-      blame.leave(blame.in_front(lane), tenant, wiring_.requests.arrival(lane));
-      blame.taken_in(tenant, now);
-    }
-    const TranslationRequest request = wiring_.requests.pop(lane, now);
-    pointer_ = lane + 1 == wiring_.requests.lanes() ? 0 : lane + 1;
+    const TranslationRequest request = requests_.pop(lane, now);
+    intake_.take(request.tenant);
+    pointer_ = lane + 1 == requests_->lanes() ? 0 : lane + 1;
     ++stats.requests[request.tenant];
     if (front_tlbs_know(request, now)) continue;
     lanes_[lane].arrivals.push({request, now + front_cycles_});
@@ -127,7 +123,7 @@ void Mmu::place_walks(Cycle now) {
 }
 
 bool Mmu::place(Lane& lane, Cycle now) {
-  if (lane.arrivals.empty() || lane.arrivals.front().at > now) return false;
+  if (!lane.arrivals.ready(now)) return false;
   Arrival& first = lane.arrivals.front();
   const TranslationRequest& request = first.request;
   const Walk walk{.key = request.key,
@@ -136,8 +132,8 @@ bool Mmu::place(Lane& lane, Cycle now) {
                   .arrived = now,
                   .inst = instruction_name(request.inst),
                   .tenant = request.tenant};
-  const u32 waiting = scheduler_->waiting();
-  const i32 walker = scheduler_->place(walk, idle_, now);
+  const u32 waiting = queues_->waiting();
+  const i32 walker = queues_->place(walk, now);
   lane.refused = walker == WalkScheduler::kRefused;
   if (lane.refused) {
     if (first.refused_since == kNever) first.refused_since = now;
@@ -150,12 +146,10 @@ bool Mmu::place(Lane& lane, Cycle now) {
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
   const u32 number = static_cast<u32>(&lane - lanes_.data());
-  blame.leave(lane.blamed, walk.tenant, first.at);
   lane.arrivals.pop();
   full_lanes_[number / 64] &= ~(u64{1} << number % 64);
   if (walker == WalkScheduler::kQueued) {
     ++stats.waited[walk.tenant];
-    blame.queued(walk, now);
   } else {
     start(static_cast<u32>(walker), walk, now);
   }
@@ -163,12 +157,9 @@ bool Mmu::place(Lane& lane, Cycle now) {
 }
 
 void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
-  SIM_DCHECK(idle_.contains(walker), "walker {} was given a walk while it has one", walker);
-  idle_.erase(walker);
-  ++busy_;
-  stats.concurrent.add(busy_);
+  queues_->start(walker, walk.tenant);
+  stats.concurrent.add(queues_->busy());
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
-  blame.started(walker, walk, now);
   walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
   look_up_walk_cache(walker, now + walk.selection_cycles);
 }
@@ -238,22 +229,14 @@ void Mmu::queue_read(u32 walker, Cycle now) {
               .walker = walker,
               .tenant = its.walk.tenant,
               .level = static_cast<u8>(its.level)};
-  its.read_since = now;
   const u32 way = index(path_->choose(its.read));
-  unsent_[first_lane_[way] + wiring_.memory[way]->lane_of(its.read.line)].push(walker);
+  unsent_[first_lane_[way] + wiring_.memory[way]->lane_of(its.read.line)].push({walker, its.walk.tenant, now});
 }
 
 void Mmu::send_reads(Cycle now) {
   for (u32 i = 0; i < unsent_.size(); ++i) {
-    Ring<u32>& lane = unsent_[i];
-    while (!lane.empty()) {
-      const u32 walker = lane.front();
-      const Walker& its = walkers_[walker];
-      if (!memory_of(i).send(its.read, now)) break;
-      lane.pop();
-      blame.read_sent(i, its.walk.tenant, its.read_since, now);
-    }
-    if (!lane.empty() && blame.on()) note_unsent(i, now);
+    OutletRing<Unsent>& lane = unsent_[i];
+    while (!lane.empty() && memory_of(i).send(walkers_[lane.front().walker].read, now)) lane.pop();
   }
 }
 
@@ -268,42 +251,33 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
   tlb1_.fill(walk.key, frame);
   tlb2_.fill(walk.key, frame);
-  results_.push({walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}});
-  idle_.insert(walker);
-  --busy_;
-  blame.ended(walker, walk, now);
+  results_.push({{walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}}, now});
+  queues_->end(walker);
   // A place falls free, or a walker: whoever was refused may ask again.
   for (Lane& lane : lanes_) lane.refused = false;
   start_next(walker, now);
 }
 
 void Mmu::start_next(u32 walker, Cycle now) {
-  const std::optional<Walk> next = scheduler_->next(walker, now);
-  if (!next) return;
-  blame.left_queue(*next, now);
-  start(walker, *next, now);
+  if (const std::optional<Walk> next = queues_->next(walker, now)) start(walker, *next, now);
 }
 
 void Mmu::send_results(Cycle now) {
   for (Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
     while (!hits->empty() && hits->front().at <= now) {
-      results_.push(hits->pop().answer);
+      results_.push({hits->pop().answer, now});
     }
   }
-  while (!results_.empty() && wiring_.results.can_push(now)) wiring_.results.push(now, results_.pop());
+  while (!results_.empty() && wiring_.results.can_push(now)) wiring_.results.push(now, results_.pop().answer);
 }
 
 /// A refused request waits for a walk to end, unsent reads and results for a place: each wakes this unit.
 Cycle Mmu::next_wakeup(Cycle now) {
   Cycle next = due_.empty() ? kNever : due_.front().at;
-  placing_due_ = false;
   for (const Lane& lane : lanes_) {
-    if (lane.arrivals.empty()) continue;
-    const Cycle at = lane.arrivals.front().at;
-    placing_due_ |= at <= now;
-    if (!lane.refused) next = std::min(next, std::max(now + 1, at));
+    if (!lane.arrivals.empty() && !lane.refused) next = std::min(next, std::max(now + 1, lane.arrivals.front().at));
   }
-  if (wiring_.requests.next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
+  if (requests_->next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
   for (const Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
     if (!hits->empty()) next = std::min(next, hits->front().at);
   }
@@ -323,59 +297,30 @@ void Mmu::flush_page(u64 key) {
 }
 
 void Mmu::enable_blame(u32 tenants) {
-  blame.enable(tenants, static_cast<u32>(lanes_.size()), static_cast<u32>(unsent_.size()),
-               static_cast<u32>(walkers_.size()), *scheduler_);
-  for (u32 i = 0; i < lanes_.size(); ++i) lanes_[i].blamed.room = blame.looked_up(i);
+  blame.enable(tenants);
+  blame.count(intake_.held(), "intake", "requests wait to be accepted; holders: requests accepted in the same cycle",
+              intake_.ports());
+  queues_->keep(blame);
+  Resource* const accepts[] = {&intake_.held()};
+  requests_.keep_lanes(blame, accepts);
+  for (Lane& lane : lanes_) lane.arrivals.keep(blame, queues_->entries(TenantId{0}));
+  for (OutletRing<Unsent>& lane : unsent_)
+    lane.keep(blame, "reads", "page-table reads wait to leave the MMU; holder: the read that left last");
+  results_.keep(blame, "results", "translations wait for the link to the shared TLB; holder: the one that left last");
 }
 
-/// Requests that could have been placed earlier wait.
-void Mmu::begin_waits() {
-  for (Lane& lane : lanes_)
-    blame.begin_waits(lane.blamed, lane.arrivals, [](const Arrival& arrival) { return arrival.request.tenant; });
-}
-
-/// What has come in this cycle and is still there begins to wait. Those behind a request that finds no place wait for
-/// what it waits for.
-void Mmu::note_waits(bool arrivals, Cycle now) {
-  if (arrivals) {
-    wiring_.requests.visit_new(
-        now, [&](u32 lane, const TranslationRequest& request) { blame.arrive(blame.in_front(lane), request.tenant); });
-  }
+/// Those behind a request that finds no place wait for what it waits for.
+void Mmu::say_what_lanes_wait_for() {
   for (u32 i = 0; i < lanes_.size(); ++i) {
-    const Lane& lane = lanes_[i];
-    const bool full = full_lanes_[i / 64] >> i % 64 & 1;
+    Lane& lane = lanes_[i];
+    Resource* lacks = &intake_.held();
     if (lane.refused) {
-      blame.wait_for_place(i, lane.arrivals.front().request.tenant, full);
-    } else if (!full) {
-      blame.wait_for_intake(i);
+      Resource& entries = queues_->entries(lane.arrivals.front().request.tenant);
+      lane.arrivals.waits_for(entries);
+      if (is_full(i)) lacks = &entries;
     }
+    if (lane.refused || !is_full(i)) requests_.lane_waits_for(i, {&lacks, 1});
   }
-}
-
-/// Reads that were to leave in this tick, and did not.
-void Mmu::note_unsent(u32 lane, Cycle now) {
-  const Ring<u32>& unsent = unsent_[lane];
-  for (u32 k = unsent.size(); k > 0 && walkers_[unsent[k - 1]].read_since == now; --k)
-    blame.arrive(blame.unsent(lane), walkers_[unsent[k - 1]].walk.tenant);
-}
-
-void Mmu::settle(Cycle now) {
-  if (!blame.on()) return;
-  blame.advance(now);
-  begin_waits();
-  blame.settle(now, [&](const Blame::Waiting& waits) {
-    for (u32 i = 0; i < lanes_.size(); ++i) {
-      wiring_.requests.visit_arrived(
-          i, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
-      const Ring<Arrival>& arrivals = lanes_[i].arrivals;
-      for (u32 k = 0; k < arrivals.size() && arrivals[k].at < now; ++k)
-        waits(arrivals[k].request.tenant, arrivals[k].at);
-    }
-    for (const Ring<u32>& lane : unsent_) {
-      for (u32 k = 0; k < lane.size(); ++k) waits(walkers_[lane[k]].walk.tenant, walkers_[lane[k]].read_since);
-    }
-    blame.visit_queued(now, scheduler_->waiting(), waits);
-  });
 }
 
 void Mmu::flush_tenant(TenantId tenant) {
@@ -386,22 +331,17 @@ void Mmu::flush_tenant(TenantId tenant) {
 
 void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
   blame.advance(now);
-  scheduler_->divide_among(tenants);
-  if (blame.on()) {
-    blame.divide(*scheduler_, now);
-    for (u32 walker = 0; walker < walkers_.size(); ++walker)
-      if (!idle_.contains(walker)) blame.started(walker, walkers_[walker].walk, now);
-  }
+  queues_->divide_among(tenants);
   // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
   for (Lane& lane : lanes_) lane.refused = false;
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {
-    if (idle_.contains(walker)) start_next(walker, now);
+    if (queues_->is_idle(walker)) start_next(walker, now);
   }
 }
 
 void Mmu::explain(std::ostream& out) const {
-  if (busy_ > 0) out << busy_ << " of " << walkers_.size() << " walkers are at work\n";
-  if (const u32 waiting = scheduler_->waiting()) out << waiting << " walks wait for a walker\n";
+  if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are at work\n";
+  if (const u32 waiting = queues_->waiting()) out << waiting << " walks wait for a walker\n";
   u32 refused = 0;
   for (const Lane& lane : lanes_) refused += lane.refused;
   if (refused > 0) out << refused << " sources are held up: no queue has a place\n";

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "blame/waiting.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/ring.h"
@@ -20,9 +21,9 @@
 #include "translation/address_space.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
-#include "translation/walk_blame.h"
 #include "translation/walk_cache.h"
 #include "translation/walk_memory.h"
+#include "translation/walk_queues.h"
 #include "wire/translate.h"
 
 namespace terrace {
@@ -83,21 +84,21 @@ class Mmu final : public Unit {
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
-  void settle(Cycle now);
+  void settle(Cycle now) { blame.settle(now); }
 
   MmuStats stats;
-  WalkBlame blame;
-  WalkScheduler& scheduler() const { return *scheduler_; }
+  Blame blame;
+  WalkScheduler& scheduler() const { return queues_->scheduler(); }
 
  private:
   struct Arrival {
     TranslationRequest request;
     Cycle at = 0;  // when its look-ups are over
     Cycle refused_since = kNever;
+    TenantId whose() const { return request.tenant; }
   };
   struct Lane {
-    Ring<Arrival> arrivals;
-    Blame::Queue blamed{};
+    WaitingRing<Arrival> arrivals;
     bool refused = false;  // its first found no place, and nothing has started since
   };
   struct FrontHit {
@@ -108,11 +109,21 @@ class Mmu final : public Unit {
     Walk walk;
     u64 sequence = 0;
     Cycle started = 0;
-    Cycle read_since = 0;  // when its read was ready to leave
-    PhysAddr node{};       // of the level to be read
-    WalkRead read{};       // the entry to be read
+    PhysAddr node{};  // of the level to be read
+    WalkRead read{};  // the entry to be read
     u32 level = 0;
     u32 reads = 0;
+  };
+  /// A read that has not left.
+  struct Unsent {
+    u32 walker = 0;
+    TenantId tenant{};
+    Cycle at = 0;
+  };
+  struct Result {
+    Translation answer;
+    Cycle at = 0;
+    TenantId whose() const { return tenant_of_key(answer.key); }
   };
   struct Due {
     Cycle at;
@@ -138,34 +149,32 @@ class Mmu final : public Unit {
   void look_up_walk_cache(u32 walker, Cycle earliest);
   void queue_read(u32 walker, Cycle now);
   WalkMemory& memory_of(u32 lane) { return *wiring_.memory[lane < first_lane_[1] ? 0 : 1]; }
-  void begin_waits();
-  void note_waits(bool arrivals, Cycle now);
-  void note_unsent(u32 lane, Cycle now);
+  void say_what_lanes_wait_for();
+  bool is_full(u32 lane) const { return full_lanes_[lane / 64] >> lane % 64 & 1; }
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   Cycle next_wakeup(Cycle now);
 
   const MmuConfig config_;
   const u32 line_mask_;
   Wiring wiring_;
+  WaitingFunnel<TranslationRequest> requests_;
+  CyclePorts intake_;
   const TableShape& shape_;
   Tlb tlb1_, tlb2_;
   u32 front_cycles_ = 0;  // until a request has missed in both
   WalkCache walk_cache_;
-  std::unique_ptr<WalkScheduler> scheduler_;
+  std::unique_ptr<WalkQueues> queues_;
   std::unique_ptr<WalkPath> path_;
   std::vector<Lane> lanes_;
   // The lane that is asked first, for what it brings and for what it wants to place; both move on grants.
   u32 pointer_ = 0, place_pointer_ = 0;
   std::vector<u64> full_lanes_;  // a bit each: their arrivals hold no more
-  bool placing_due_ = false;     // some could have been placed by the end of the last tick
   Ring<FrontHit> tlb1_hits_, tlb2_hits_;
   std::vector<Walker> walkers_;
-  WalkerSet idle_;
-  u32 busy_ = 0;
-  std::vector<Due> due_;           // a heap: walkers that wait for a look-up of their own
-  std::vector<Ring<u32>> unsent_;  // walkers whose read has not left, by lane of the memory, one way behind the other
+  std::vector<Due> due_;                    // a heap: walkers that wait for a look-up of their own
+  std::vector<OutletRing<Unsent>> unsent_;  // by lane of the memory, one way behind the other
   std::array<u32, WalkPath::kWays> first_lane_{};
-  Ring<Translation> results_;
+  OutletRing<Result> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
 };
 

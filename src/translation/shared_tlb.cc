@@ -10,8 +10,9 @@ namespace terrace {
 SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
     : config_(config),
       wiring_(std::move(wiring)),
+      requests_(wiring_.requests),
       tlbs_(wiring_.tlbs, Tlb(config, wiring_.mistake)),
-      lookups_(wiring_.tlbs),
+      tlb_ports_(wiring_.tlbs, CyclePorts(config.ports)),
       passed_over_((wiring_.replies.size() + 63) / 64),
       fill_policy_(config.fill.make(
           {.tenants = wiring_.tenants, .sms = wiring_.sms, .warps = wiring_.warps, .seed = wiring_.seed})),
@@ -25,24 +26,21 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
   for (const MmuPort& mmu : wiring_.mmus) {
     for (u32 lane = 0; lane < mmu.lanes; ++lane) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
-      ports_.push_back({mmu.requests, lane, number, Ring<Miss>(config.miss_entries), {unsent_to(number)}});
+      ports_.push_back({mmu.requests, lane, number, WaitingRing<Miss>(config.miss_entries)});
     }
   }
+  at_mmu_.resize(wiring_.mmus.size());
   for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_port);
   sending_.reserve(wiring_.replies.size());
 }
 
 Cycle SharedTlb::tick(Cycle now) {
   blame.advance(now);
-  if (blame.on()) {
-    if (misses_due_) begin_waits();
-    for (Holders& ports : port_holders_) ports.reset(config_.ports, now);
-  }
-  const bool arrivals = wiring_.requests.absorb(now);
+  requests_.absorb(now);
   if (wiring_.merged_warps != nullptr) accept_merged_warps(now);
   accept_results(now);
   look_up(now);
-  if (blame.on()) note_waits(arrivals, now);
+  if (blame.on()) say_what_lanes_wait_for();
   send_misses(now);
   send_replies(now);
   return next_wakeup(now);
@@ -61,18 +59,15 @@ void SharedTlb::accept_results(Cycle now) {
     while (mmu.results->front(now)) {
       Translation result = mmu.results->pop(now);
       const TenantId tenant = tenant_of_key(result.key);
-      if (blame.on()) {
-        miss_holders_.give_back(tenant, now);
-        walk_holders_[i].remove(tenant, now);
-      }
+      at_mmu_[i].remove(tenant);
       ++stats.fills[tenant];
       event(now, "page {:#x} arrives", result.key);
       bool first = true;
       askers_.clear();
-      misses_.release(result.key, [&](const Waiter& waiter) {
+      misses_.release(result.key, tenant, [&](const Waiter& waiter) {
         askers_.push_back(waiter.asker);
         if (first) stats.miss_cycles[tenant] += now - waiter.since;
-        reply(waiter.port, result);
+        reply(waiter.port, result, now);
         // The walk is the first one's; the others only waited for it.
         if (std::exchange(first, false)) result.walk = {};
       });
@@ -111,85 +106,47 @@ void SharedTlb::accept_merged_warps(Cycle now) {
 }
 
 void SharedTlb::enable_blame(u32 tenants) {
-  const u32 mmus = static_cast<u32>(wiring_.mmus.size());
-  blame.enable(tenants,
-               {{"ports", "requests wait for a port; holders: requests looked up in the same cycle"},
-                {"misses", "requests wait for a miss entry (MSHR); holders: pages waiting for walks"},
-                {"mmu", "misses wait for an entry in the queue to the MMU; holders: requests in it"}},
-               unsent_to(mmus));
-  port_holders_.assign(tlbs_.size(), blame.holders(config_.ports));
-  miss_holders_ = blame.holders(config_.miss_entries);
-  walk_holders_.assign(mmus, blame.holders());
-  blamed_.assign(held_up_.size(), 0);
-  for (u32 i = 0; i < tlbs_.size(); ++i) blame.waits_for(at_ports(TenantId(i)), kPorts, port_holders_[i]);
-  blame.waits_for(kNoMissPlace, kMisses, miss_holders_);
-  for (u32 i = 0; i < mmus; ++i) blame.waits_for(unsent_to(i), kMmu, walk_holders_[i]);
-}
-
-/// Misses that could have been sent earlier wait.
-void SharedTlb::begin_waits() {
-  for (MissPort& port : ports_)
-    blame.begin_waits(port.blamed, port.waiting, [](const Miss& miss) { return miss.request.tenant; });
-}
-
-/// What has arrived in this cycle and was not looked up begins to wait. While every place for a miss is taken, those
-/// that need one wait for a place, and those behind them too; all others wait for a port.
-void SharedTlb::note_waits(bool arrivals, Cycle now) {
-  if (arrivals) {
-    wiring_.requests.visit_new(now, [&](u32 sm, const TranslationRequest& request) {
-      blame.arrive(room_of(sm, request.tenant), request.tenant);
-    });
+  blame.enable(tenants);
+  for (CyclePorts& ports : tlb_ports_) {
+    blame.count(ports.held(), "ports", "requests wait for a port; holders: requests looked up in the same cycle",
+                ports.ports());
+    ports_held_.push_back(&ports.held());
   }
-  for (u32 word = 0; word < blamed_.size(); ++word) {
-    const u64 held_up = misses_.full() ? held_up_[word] : 0;
-    for (u64 changed = held_up ^ blamed_[word]; changed != 0; changed &= changed - 1) {
-      const u32 bit = static_cast<u32>(std::countr_zero(changed)), sm = word * 64 + bit;
-      const bool no_place = held_up >> bit & 1;
-      const auto move = [&](TenantId tenant, u32 requests) {
-        blame.move(room_of(sm, tenant), no_place ? kNoMissPlace : at_ports(tenant), tenant, requests);
-      };
-      TenantId tenant{};
-      u32 requests = 0;  // in a row, of this tenant
-      wiring_.requests.visit_arrived(sm, now, [&](const TranslationRequest& request, Cycle) {
-        if (request.tenant != tenant) move(tenant, std::exchange(requests, 0));
-        tenant = request.tenant;
-        ++requests;
-      });
-      move(tenant, requests);
-    }
-    blamed_[word] = held_up;
-  }
+  misses_.count_entries(blame, "misses", "requests wait for a miss entry (MSHR); holders: pages waiting for walks");
+  misses_held_ = {&misses_.entries()};
+  lacks_miss_.assign(held_up_.size(), 0);
+  requests_.keep_lanes(blame, ports_held_);
+  for (Resource& mmu : at_mmu_)
+    blame.count(mmu, "mmu", "misses wait for an entry in the queue to the MMU; holders: requests in it");
+  for (MissPort& port : ports_) port.waiting.keep(blame, at_mmu_[port.mmu]);
+  for (OutletRing<Reply>& box : outbox_)
+    box.keep(blame, "answers", "answers wait for the link to an SM; holder: the answer that left last");
 }
 
-void SharedTlb::settle(Cycle now) {
-  if (!blame.on()) return;
-  blame.advance(now);
-  begin_waits();
-  blame.settle(now, [&](const Blame::Waiting& waits) {
-    for (u32 sm = 0; sm < wiring_.requests.lanes(); ++sm) {
-      wiring_.requests.visit_arrived(
-          sm, now - 1, [&](const TranslationRequest& request, Cycle arrived) { waits(request.tenant, arrived); });
+/// While every miss entry is taken, a lane whose first request needs one waits for it, and all others for a port.
+void SharedTlb::say_what_lanes_wait_for() {
+  for (u32 word = 0; word < lacks_miss_.size(); ++word) {
+    const u64 lack = misses_.full() ? held_up_[word] : 0;
+    for (u64 changed = lack ^ lacks_miss_[word]; changed != 0; changed &= changed - 1) {
+      const u32 bit = static_cast<u32>(std::countr_zero(changed));
+      requests_.lane_waits_for(word * 64 + bit, lack >> bit & 1 ? misses_held_ : ports_held_);
     }
-    for (const MissPort& port : ports_) {
-      for (u32 i = 0; i < port.waiting.size() && port.waiting[i].at < now; ++i) {
-        waits(port.waiting[i].request.tenant, port.waiting[i].at);
-      }
-    }
-  });
+    lacks_miss_[word] = lack;
+  }
 }
 
 void SharedTlb::look_up(Cycle now) {
   // While every place for a miss is taken, those that need one are not asked again.
   passed_over_ = misses_.full() ? held_up_ : nobody_;
-  std::fill(lookups_.begin(), lookups_.end(), 0);
+  for (CyclePorts& ports : tlb_ports_) ports.begin();
   for (u32 left = config_.ports * static_cast<u32>(tlbs_.size()); left > 0;) {
-    const u32 sm = wiring_.requests.next_ready(pointer_, passed_over_);
+    const u32 sm = requests_->next_ready(pointer_, passed_over_);
     if (sm == Funnel<TranslationRequest>::kNoLane) return;
-    const TranslationRequest& request = wiring_.requests.front(sm);
+    const TranslationRequest& request = requests_->front(sm);
     const TenantId tenant = request.tenant;
-    u32& lookups = lookups_[tlb_number(tenant)];
+    CyclePorts& ports = tlb_ports_[tlb_number(tenant)];
     const u64 own = u64{1} << sm % 64;
-    if (lookups == config_.ports) {
+    if (!ports.any_free()) {
       passed_over_[sm / 64] |= own;
       continue;
     }
@@ -200,15 +157,11 @@ void SharedTlb::look_up(Cycle now) {
       continue;
     }
     held_up_[sm / 64] &= ~own;
-    if (blame.on()) {
-      blame.leave(room_of(sm, tenant), tenant, wiring_.requests.arrival(sm));
-      port_holders_[tlb_number(tenant)].take(tenant, now);
-    }
-    const u32 inst = wiring_.requests.pop(sm, now).inst;
-    const bool goes_on = config_.turn == L2TlbConfig::Turn::kInstruction && !wiring_.requests.empty(sm) &&
-                         wiring_.requests.front(sm).inst == inst;
-    pointer_ = goes_on ? sm : sm + 1 == wiring_.requests.lanes() ? 0 : sm + 1;
-    ++lookups;
+    ports.take(tenant);
+    const u32 inst = requests_.pop(sm, now).inst;
+    const bool goes_on =
+        config_.turn == L2TlbConfig::Turn::kInstruction && !requests_->empty(sm) && requests_->front(sm).inst == inst;
+    pointer_ = goes_on ? sm : sm + 1 == requests_->lanes() ? 0 : sm + 1;
     --left;
     // This one took the last place: those that were held up before need not be asked.
     for (u32 word = 0; misses_.full() && word < passed_over_.size(); ++word) passed_over_[word] |= held_up_[word];
@@ -238,7 +191,7 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
     hits_.push({{request.key, tlb->use(entry), {}}, request.port, now + config_.hit_cycles});
     ++stats.hits[request.tenant];
   } else {
-    switch (misses_.join(request.key, {request.port, {request.sm, request.warp}, now})) {
+    switch (misses_.join(request.key, {request.port, {request.sm, request.warp}, now}, request.tenant)) {
       case Join::kFull:
         return false;
       case Join::kMerged:
@@ -247,7 +200,6 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
       case Join::kFirst:
         let_go(request.key);
         port_of(request.tenant).waiting.push({request, now + config_.hit_cycles});
-        if (blame.on()) miss_holders_.take(request.tenant, now);
         ++stats.misses[request.tenant];
         break;
     }
@@ -274,31 +226,29 @@ void SharedTlb::count_wavefront(const TranslationRequest& request) {
 void SharedTlb::send_misses(Cycle now) {
   for (MissPort& port : ports_) {
     port.refused = false;
-    if (port.waiting.empty() || port.waiting.front().at > now) continue;
+    if (!port.waiting.ready(now)) continue;
     port.refused = !port.requests->can_push(port.lane, now);
     if (port.refused) continue;
     const Miss miss = port.waiting.pop();
     port.requests->push(port.lane, now, miss.request);
-    if (!blame.on()) continue;
-    blame.leave(port.blamed, miss.request.tenant, miss.at);
-    walk_holders_[port.mmu].add(miss.request.tenant, now);
+    at_mmu_[port.mmu].add(miss.request.tenant);
   }
 }
 
-void SharedTlb::reply(u32 port, const Translation& answer) {
-  Ring<Translation>& box = outbox_[port];
+void SharedTlb::reply(u32 port, const Translation& answer, Cycle now) {
+  OutletRing<Reply>& box = outbox_[port];
   if (box.empty()) sending_.push_back(port);
-  box.push(answer);
+  box.push({answer, now});
 }
 
 void SharedTlb::send_replies(Cycle now) {
   while (!hits_.empty() && hits_.front().at <= now) {
     const Hit hit = hits_.pop();
-    reply(hit.port, hit.answer);
+    reply(hit.port, hit.answer, now);
   }
   std::erase_if(sending_, [&](u32 sm) {
     if (!wiring_.replies[sm]->can_push(now)) return false;
-    const Translation answer = outbox_[sm].pop();
+    const Translation answer = outbox_[sm].pop().answer;
     ++stats.replies[tenant_of_key(answer.key)];
     wiring_.replies[sm]->push(now, answer);
     return outbox_[sm].empty();
@@ -309,15 +259,11 @@ void SharedTlb::send_replies(Cycle now) {
 /// unit.
 Cycle SharedTlb::next_wakeup(Cycle now) {
   Cycle next = hits_.empty() ? kNever : hits_.front().at;
-  misses_due_ = false;
   for (const MissPort& port : ports_) {
-    if (port.waiting.empty()) continue;
-    const Cycle at = port.waiting.front().at;
-    misses_due_ |= at <= now;
-    if (!port.refused) next = std::min(next, std::max(now + 1, at));
+    if (!port.waiting.empty() && !port.refused) next = std::min(next, std::max(now + 1, port.waiting.front().at));
   }
   const bool more =
-      wiring_.requests.next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
+      requests_->next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
   return more || !sending_.empty() ? now + 1 : next;
 }
 

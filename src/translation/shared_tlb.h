@@ -8,12 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "blame/waiting.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
-#include "engine/miss_table.h"
-#include "engine/ring.h"
 #include "engine/scheduler.h"
-#include "stats/blame.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
@@ -84,7 +82,7 @@ class SharedTlb final : public Unit {
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
-  void settle(Cycle now);
+  void settle(Cycle now) { blame.settle(now); }
 
   SharedTlbStats stats;
   BypassCacheStats bypass_stats;
@@ -105,16 +103,20 @@ class SharedTlb final : public Unit {
   struct Miss {
     TranslationRequest request;
     Cycle at = 0;
+    TenantId whose() const { return request.tenant; }
   };
   struct MissPort {
     Funnel<TranslationRequest>* requests;
     u32 lane = 0;
     u32 mmu = 0;
-    Ring<Miss> waiting;
-    Blame::Queue blamed;
+    WaitingRing<Miss> waiting;
     bool refused = false;
   };
-  enum Cause : u32 { kPorts, kMisses, kMmu };
+  struct Reply {
+    Translation answer;
+    Cycle at = 0;
+    TenantId whose() const { return tenant_of_key(answer.key); }
+  };
   static constexpr u32 kEpoch = 1024;  // look-ups: the statistic of the ISCA'18 paper
 
   void accept_merged_warps(Cycle now);
@@ -125,47 +127,37 @@ class SharedTlb final : public Unit {
   void let_go(u64 key);
   void send_misses(Cycle now);
   void send_replies(Cycle now);
-  void reply(u32 port, const Translation& answer);
+  void reply(u32 port, const Translation& answer, Cycle now);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void begin_waits();
-  void note_waits(bool arrivals, Cycle now);
-  // Rooms: requests that wait for a place for a miss; by TLB, for its ports; by MMU, misses on their way there.
-  static constexpr Blame::Room kNoMissPlace = 0;
-  Blame::Room at_ports(TenantId tenant) const { return 1 + tlb_number(tenant); }
-  Blame::Room unsent_to(u32 mmu) const { return 1 + static_cast<u32>(tlbs_.size()) + mmu; }
-  Blame::Room room_of(u32 sm, TenantId tenant) const {
-    return blamed_[sm / 64] >> sm % 64 & 1 ? kNoMissPlace : at_ports(tenant);
-  }
+  void say_what_lanes_wait_for();
   u32 tlb_number(TenantId tenant) const { return tlbs_.size() == 1 ? 0 : index(tenant); }
   Tlb& tlb_of(TenantId tenant) { return tlbs_[tlb_number(tenant)]; }
   Cycle next_wakeup(Cycle now);
 
   const L2TlbConfig config_;
   Wiring wiring_;
-  std::vector<Tlb> tlbs_;         // one, or one for each tenant
-  std::vector<u32> lookups_;      // by TLB: of this tick
+  WaitingFunnel<TranslationRequest> requests_;
+  std::vector<Tlb> tlbs_;  // one, or one for each tenant
+  std::vector<CyclePorts> tlb_ports_;
   std::vector<u64> passed_over_;  // SMs that are not asked in this tick, a bit each
   std::unique_ptr<TlbFillPolicy> fill_policy_;
   Tlb bypass_;                                             // none unless the policy wants one
   std::unordered_map<u64, std::vector<TlbAsker>> merged_;  // by page: looked up, never iterated
   std::vector<TlbAsker> askers_;                           // of the translation that arrives
-  MissTable<Waiter> misses_;
+  HeldMissTable<Waiter> misses_;
   Ring<Hit> hits_;  // in order: every hit takes the same time
   std::vector<MissPort> ports_;
-  std::vector<Ring<Translation>> outbox_;  // by port
+  std::vector<Resource> at_mmu_;           // by MMU: held by the tenants whose requests are there
+  std::vector<OutletRing<Reply>> outbox_;  // by port
   std::vector<u32> sending_;               // ports whose outbox is not empty, in no order
   u32 pointer_ = 0;                        // the SM that is asked first; moves on grants
   std::vector<u64> held_up_, nobody_;      // SMs whose request found no place for a miss, a bit each
   std::vector<u64> held_key_;              // by SM: the page of that request
   std::vector<u64> seen_;                  // warps of this epoch, by tenant and SM: an SM may change hands
   u32 seen_lookups_ = 0;
-  // Who holds what others wait for: look-ups of this cycle, places for misses, and, by MMU, what is under way there.
-  Holders miss_holders_;
-  std::vector<Holders> port_holders_;  // by TLB
-  std::vector<Holders> walk_holders_;
-  std::vector<u64> blamed_;  // SMs whose requests are known to wait for a place for a miss
-  bool misses_due_ = false;  // some could have been sent by the end of the last tick
+  std::vector<Resource*> ports_held_, misses_held_;  // what lanes may wait for
+  std::vector<u64> lacks_miss_;                      // lanes that wait for a miss entry, a bit each
 };
 
 }  // namespace terrace

@@ -22,10 +22,7 @@ bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
 }
 
 std::optional<u32> WalkThroughL2::receive(Cycle now) {
-  if (!replies_.front(port_, now)) {
-    replies_.note_waits(port_, now);
-    return std::nullopt;
-  }
+  if (!replies_.front(port_, now)) return std::nullopt;
   const AccessRef ref = replies_.receive(port_, now);
   const u32 walker = accesses_[ref].owner;
   truth_.completes(ref, accesses_[ref]);

@@ -19,6 +19,7 @@ struct DramRequest {
   u8 walk_level = 0;                      // 0 for data
   bool write = false;                     // writes are posted: no reply
   [[no_unique_address]] LineCopy copy{};  // what a write carries
+  bool is_posted() const { return write; }
 };
 
 /// The first instruction that asks for a line: its SM and warp.

@@ -1,9 +1,10 @@
 // Who waits for whom, against matrices computed by hand.
 // SPDX-License-Identifier: MIT
-#include "stats/blame.h"
+#include "blame/blame.h"
 
 #include <gtest/gtest.h>
 
+#include "blame/waiting.h"
 #include "engine/check.h"
 #include "engine/rng.h"
 #include "stats/result_leaves.h"
@@ -24,16 +25,29 @@ Matrix matrix_in(const Tree& json, const std::string& name) {
   return rows;
 }
 
-/// Two tenants, two causes, two rooms that wait for one of them each.
+/// A place whose requests a test lists.
+class ListedWaits final : public WaitBook {
+ public:
+  std::vector<std::pair<TenantId, Cycle>> waiting;
+
+ private:
+  void enter_late(Cycle) override {}
+  void visit(Cycle, const Waiting& waits) const override {
+    for (const auto& [tenant, since] : waiting) waits(tenant, since);
+  }
+};
+
+/// Two tenants, two resources, and a group that waits for each.
 class BlameOfTwo : public ::testing::Test {
  protected:
-  enum : u32 { kPort, kPlace };
+  enum : Blame::Group { kPort, kPlace };
   BlameOfTwo() {
-    blame_.enable(2, {{"port", "waiting for the port"}, {"place", "waiting for a place"}}, 2);
-    port_ = blame_.holders(1);
-    places_ = blame_.holders(4);
-    blame_.waits_for(kPort, kPort, port_);
-    blame_.waits_for(kPlace, kPlace, places_);
+    blame_.enable(2);
+    blame_.count(port_, "port", "waiting for the port", 1);
+    blame_.count(places_, "place", "waiting for a place", 4);
+    blame_.add_group(port_);
+    blame_.add_group(places_);
+    blame_.keep(listed_);
     tree_.add("gpu.mmu.blame", blame_);
   }
   Matrix matrix(const std::string& name) const { return matrix_in(tree_.json(), name); }
@@ -46,25 +60,26 @@ class BlameOfTwo : public ::testing::Test {
   }
 
   void at(Cycle now) { blame_.advance(now); }
-  void settle(Cycle now, const std::vector<std::pair<TenantId, Cycle>>& really = {}) {
-    blame_.settle(now, [&](const Blame::Waiting& waits) {
-      for (const auto& [tenant, since] : really) waits(tenant, since);
-    });
+  void arrive(Blame::Group group, TenantId tenant) { blame_.enter(group, tenant, blame_.now()); }
+  void settle(Cycle now, std::vector<std::pair<TenantId, Cycle>> really = {}) {
+    listed_.waiting = std::move(really);
+    blame_.settle(now);
   }
 
   Blame blame_;
-  Holders port_, places_;
+  Resource port_, places_;
+  ListedWaits listed_;
   StatTree tree_{2};
 };
 
 TEST_F(BlameOfTwo, AWaitIsChargedToWhoeverHeldThePortInEachOfItsCycles) {
   at(10);
-  port_.only(kHeavy, 10);
-  blame_.arrive(kPort, kLight);
+  port_.only(kHeavy);
+  arrive(kPort, kLight);
   at(13);
-  port_.only(kLight, 13);
+  port_.only(kLight);
   at(17);
-  port_.reset(1, 17);
+  port_.reset(1);
   at(20);
   blame_.leave(kPort, kLight, 10);
   settle(25);
@@ -74,24 +89,25 @@ TEST_F(BlameOfTwo, AWaitIsChargedToWhoeverHeldThePortInEachOfItsCycles) {
 }
 
 TEST_F(BlameOfTwo, WhatHoldersDidBeforeSomebodyWaitedIsNotCharged) {
-  port_.only(kHeavy, 0);
+  port_.only(kHeavy);
   at(8);
-  blame_.arrive(kPort, kLight);
+  arrive(kPort, kLight);
   at(9);
   blame_.leave(kPort, kLight, 8);
-  port_.only(kLight, 30);
+  at(30);
+  port_.only(kLight);
   at(40);
-  blame_.arrive(kPort, kHeavy);
+  arrive(kPort, kHeavy);
   settle(45, {{kHeavy, 40}});
   EXPECT_EQ(matrix("port"), (Matrix{{0, 1, 0}, {5, 0, 0}}));
   tree_.check_identities(true);
 }
 
 TEST_F(BlameOfTwo, SeveralThatWaitAreChargedEach) {
-  port_.only(kHeavy, 0);
-  blame_.arrive(kPort, kLight);
-  blame_.arrive(kPort, kLight);
-  blame_.arrive(kPort, kHeavy);
+  port_.only(kHeavy);
+  arrive(kPort, kLight);
+  arrive(kPort, kLight);
+  arrive(kPort, kHeavy);
   at(5);
   blame_.leave(kPort, kLight, 0);
   at(7);
@@ -102,20 +118,12 @@ TEST_F(BlameOfTwo, SeveralThatWaitAreChargedEach) {
   EXPECT_EQ(waited(), (std::vector<u64>{12, 7}));
 }
 
-TEST_F(BlameOfTwo, WhoGoesInTheCycleInWhichItComesHasNotWaited) {
-  at(5);
-  blame_.leave(kPort, kLight, 5);
-  settle(9);
-  EXPECT_EQ(waited(), (std::vector<u64>{0, 0}));
-  tree_.check_identities();
-}
-
 TEST_F(BlameOfTwo, PartsTakeTurnsSoThatWholeCyclesFollowTheShares) {
-  places_.take(kLight, 0);
-  places_.take(kHeavy, 0);
-  places_.take(kHeavy, 0);  // parts: 0 light, 1 and 2 heavy, 3 nobody
+  places_.take(kLight);
+  places_.take(kHeavy);
+  places_.take(kHeavy);  // parts: 0 light, 1 and 2 heavy, 3 nobody
   at(1);
-  blame_.arrive(kPlace, kLight);
+  arrive(kPlace, kLight);
   settle(9, {{kLight, 1}});  // two rounds
   EXPECT_EQ(matrix("place"), (Matrix{{2, 4, 2}, {0, 0, 0}}));
   settle(12, {{kLight, 1}});  // the turns of 1, 2 and 3
@@ -125,8 +133,8 @@ TEST_F(BlameOfTwo, PartsTakeTurnsSoThatWholeCyclesFollowTheShares) {
 }
 
 TEST_F(BlameOfTwo, WhatHasNoPartsIsHeldByNobody) {
-  places_.reset(0, 0);
-  blame_.arrive(kPlace, kHeavy);
+  places_.reset(0);
+  arrive(kPlace, kHeavy);
   settle(6, {{kHeavy, 0}});
   EXPECT_EQ(matrix("place"), (Matrix{{0, 0, 0}, {0, 0, 6}}));
 }
@@ -136,55 +144,166 @@ struct Ready {
   Cycle at;
 };
 
-TEST_F(BlameOfTwo, RequestsInAQueueWaitFromTheirOwnCycleOnThoughNobodyLooks) {
-  const auto tenant_of = [](const Ready& ready) { return ready.tenant; };
-  Blame::Queue queue{kPlace};
-  const std::vector<Ready> ring{{kLight, 3}, {kHeavy, 8}, {kLight, 10}};
-  places_.take(kHeavy, 0);
-  places_.take(kHeavy, 0);
-  places_.take(kHeavy, 0);  // parts: 0 to 2 heavy, 3 nobody
+TEST_F(BlameOfTwo, RequestsInARingWaitFromTheirOwnCycleOnThoughNobodyLooks) {
+  WaitingRing<Ready> ring(4);
+  ring.keep(blame_, places_);
+  for (u32 i = 0; i < 3; ++i) places_.take(kHeavy);  // parts: 0 to 2 heavy, 3 nobody
+  ring.push({kLight, 3});
+  ring.push({kHeavy, 8});
+  ring.push({kLight, 10});
   at(10);
-  blame_.begin_waits(queue, ring, tenant_of);
-  EXPECT_EQ(queue.waiting, 2u) << "the third can go in this very cycle";
-  settle(10, {{kLight, 3}, {kHeavy, 8}});
-  EXPECT_EQ(matrix("place"), (Matrix{{0, 5, 2}, {0, 2, 0}}));
-  blame_.leave(queue, kLight, 3);
-  EXPECT_EQ(queue.waiting, 1u);
-  at(11);
-  blame_.leave(queue, kHeavy, 8);
-  blame_.leave(queue, kLight, 11);
-  EXPECT_EQ(queue.waiting, 0u) << "who goes at once has not waited";
-  settle(11);
-  EXPECT_EQ(waited(), (std::vector<u64>{7, 3}));
-}
-
-TEST_F(BlameOfTwo, ThoseThatMoveToAnotherRoomKeepTheirTime) {
-  port_.only(kHeavy, 0);
-  places_.reset(2, 0);
-  places_.take(kLight, 0);
-  places_.take(kLight, 0);
-  blame_.arrive(kPort, kLight);
-  blame_.arrive(kPort, kLight);
-  at(4);
-  blame_.move(kPort, kPlace, kLight, 2);
-  at(10);
-  blame_.leave(kPlace, kLight, 0);
-  blame_.leave(kPlace, kLight, 0);
   settle(10);
-  EXPECT_EQ(matrix("port"), (Matrix{{0, 8, 0}, {0, 0, 0}}));
-  EXPECT_EQ(matrix("place"), (Matrix{{12, 0, 0}, {0, 0, 0}}));
-  EXPECT_EQ(waited(), (std::vector<u64>{20, 0}));
+  EXPECT_EQ(matrix("place"), (Matrix{{0, 5, 2}, {0, 2, 0}})) << "the third can go in this very cycle";
+  ring.pop();
+  at(11);
+  ring.pop();
+  settle(11);
+  EXPECT_EQ(waited(), (std::vector<u64>{8, 3}));
+  ring.pop();
+  settle(12);
+  EXPECT_EQ(waited(), (std::vector<u64>{8, 3}));
+  tree_.check_identities();
 }
 
-TEST_F(BlameOfTwo, ARoomThatWaitsForSomethingElseIsChargedForBoth) {
-  Holders other = blame_.holders(1);
-  port_.only(kHeavy, 0);
-  other.only(kLight, 0);
-  blame_.arrive(kPort, kLight);
-  at(4);
-  blame_.waits_for(kPort, kPlace, other);
+TEST_F(BlameOfTwo, WhoGoesInTheCycleInWhichItComesHasNotWaited) {
+  WaitingRing<Ready> ring(4);
+  ring.keep(blame_, port_);
+  at(5);
+  ring.push({kLight, 5});
+  ring.push({kHeavy, 5});
+  ring.pop();
+  at(7);
+  ring.pop();
+  ring.push({kLight, 7});
+  ring.pop();
+  settle(9);
+  EXPECT_EQ(waited(), (std::vector<u64>{0, 2}));
+  tree_.check_identities();
+}
+
+TEST_F(BlameOfTwo, EntriesOfARingAreHeldByWhatIsInIt) {
+  WaitingRing<Ready> ring(4);
+  blame_.count(ring.entries(), "place", "");
+  ring.keep(blame_, port_);
+  at(1);
+  ring.push({kHeavy, 100});
+  blame_.waits_for(kPlace, ring.entries());
+  arrive(kPlace, kLight);
+  at(5);
+  ring.push({kLight, 100});  // of two entries the even cycles are the light one's
   at(9);
-  blame_.waits_for(kPort, kPort, port_);
+  blame_.leave(kPlace, kLight, 1);
+  settle(9);
+  EXPECT_EQ(matrix("place"), (Matrix{{2, 6, 0}, {0, 0, 0}}));
+}
+
+TEST_F(BlameOfTwo, AnOutletIsHeldByWhatLeftLast) {
+  OutletRing<Ready> ring(4);
+  ring.keep(blame_, "port", "");
+  at(2);
+  ring.push({kHeavy, 2});
+  ring.push({kLight, 2});
+  ring.push({kLight, 2});
+  ring.pop();
+  at(3);
+  ring.pop();
+  at(4);
+  ring.pop();
+  settle(4);
+  EXPECT_EQ(matrix("port"), (Matrix{{1, 2, 0}, {0, 0, 0}}));
+}
+
+/// Stands at both ends of a link.
+struct Nobody final : Unit {
+  Cycle tick(Cycle) override { return kNever; }
+  void explain(std::ostream&) const override {}
+};
+
+struct Sent {
+  TenantId tenant;
+  bool posted = false;
+  bool is_posted() const { return posted; }
+};
+
+TEST_F(BlameOfTwo, WhatHasArrivedOnALinkWaitsUnlessItIsPosted) {
+  Scheduler scheduler;
+  Nobody nobody;
+  const UnitId id = scheduler.add(nobody, "nobody");
+  Link<Sent> first(scheduler, {.latency = 2, .capacity = 4}), second(scheduler, {.latency = 2, .capacity = 4});
+  first.connect(id, id);
+  second.connect(id, id);
+  WaitingLinks<Sent> links({&first, &second});
+  links.keep(blame_, port_);
+  port_.only(kHeavy);
+  first.push(0, {kLight});
+  first.push(1, {kLight, true});
+  first.push(2, {kLight});
+  second.push(0, {kHeavy});
+  const auto look = [&](Cycle now) {
+    at(now);
+    EXPECT_NE(links.front(0, now), nullptr);
+  };
+  look(2);
+  links.pop(1, 2);  // at once
+  look(3);
+  look(4);
+  look(6);
+  links.pop(0, 6);
+  links.pop(0, 6);
+  look(7);
+  links.pop(0, 7);
+  settle(8);
+  EXPECT_EQ(matrix("port"), (Matrix{{0, 4 + 3, 0}, {0, 0, 0}}));
+  tree_.check_identities();
+}
+
+/// Two lanes; tenants have resources of their own, and may both be on one lane.
+TEST_F(BlameOfTwo, EachLaneOfAFunnelWaitsForItsOwn) {
+  Scheduler scheduler;
+  Nobody nobody;
+  const UnitId id = scheduler.add(nobody, "nobody");
+  Funnel<Sent> funnel(scheduler, 2, 1, 4);
+  for (const u32 lane : {0u, 1u}) funnel.connect_producer(lane, id);
+  funnel.connect_consumer(id);
+  WaitingFunnel<Sent> waiting(funnel);
+  Resource own[2];
+  for (Resource& each : own) blame_.count(each, "place", "", 1);
+  Resource* const by_tenant[] = {&own[0], &own[1]};
+  Resource* const port[] = {&port_};
+  waiting.keep_lanes(blame_, by_tenant);
+  own[0].only(kHeavy);
+  own[1].only(kLight);
+  port_.only(kLight);
+  funnel.push(0, 0, {kLight});
+  funnel.push(0, 0, {kHeavy});
+  funnel.push(1, 0, {kLight});
+  at(1);
+  waiting.absorb(1);
+  at(4);
+  waiting.absorb(4);
+  waiting.lane_waits_for(0, port);
+  at(6);
+  waiting.absorb(6);
+  waiting.pop(0, 6);
+  waiting.pop(1, 6);
+  waiting.lane_waits_for(0, by_tenant);
+  settle(7);
+  EXPECT_EQ(matrix("place"), (Matrix{{0, 3 + 5, 0}, {4, 0, 0}}));
+  EXPECT_EQ(matrix("port"), (Matrix{{2, 0, 0}, {2, 0, 0}}));
+  EXPECT_EQ(waited(), (std::vector<u64>{10, 6}));
+  tree_.check_identities(true);
+}
+
+TEST_F(BlameOfTwo, AGroupThatWaitsForSomethingElseIsChargedForBoth) {
+  Resource other;
+  blame_.count(other, "place", "", 1);
+  port_.only(kHeavy);
+  other.only(kLight);
+  arrive(kPort, kLight);
+  at(4);
+  blame_.waits_for(kPort, other);
+  at(9);
+  blame_.waits_for(kPort, port_);
   at(11);
   blame_.leave(kPort, kLight, 0);
   settle(11);
@@ -193,8 +312,8 @@ TEST_F(BlameOfTwo, ARoomThatWaitsForSomethingElseIsChargedForBoth) {
 }
 
 TEST_F(BlameOfTwo, RowsSumUpWhereverARunIsCutOffAndNothingCountsTwice) {
-  port_.only(kHeavy, 0);
-  blame_.arrive(kPort, kLight);
+  port_.only(kHeavy);
+  arrive(kPort, kLight);
   for (const Cycle cut : {Cycle{3}, Cycle{5}}) {
     settle(cut, {{kLight, 0}});
     EXPECT_EQ(waited(), (std::vector<u64>{cut, 0}));
@@ -208,8 +327,8 @@ TEST_F(BlameOfTwo, RowsSumUpWhereverARunIsCutOffAndNothingCountsTwice) {
 }
 
 TEST_F(BlameOfTwo, AForgottenDepartureIsNoticed) {
-  blame_.arrive(kPort, kLight);
-  blame_.arrive(kPort, kLight);
+  arrive(kPort, kLight);
+  arrive(kPort, kLight);
   at(4);
   blame_.leave(kPort, kLight, 0);
   EXPECT_THROW(settle(9), ModelError);
@@ -217,9 +336,9 @@ TEST_F(BlameOfTwo, AForgottenDepartureIsNoticed) {
 }
 
 TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
-  blame_.arrive(kPort, kLight);
+  arrive(kPort, kLight);
   at(2);
-  blame_.arrive(kPort, kHeavy);
+  arrive(kPort, kHeavy);
   at(6);
   blame_.leave(kPort, kHeavy, 0);  // it was the light one
   settle(9, {{kHeavy, 2}});
@@ -227,7 +346,7 @@ TEST_F(BlameOfTwo, ADepartureOfTheWrongTenantIsNoticed) {
 }
 
 TEST_F(BlameOfTwo, AWrongTimeIsNoticed) {
-  blame_.arrive(kPort, kLight);
+  arrive(kPort, kLight);
   at(6);
   blame_.leave(kPort, kLight, 1);
   settle(9);
@@ -235,8 +354,8 @@ TEST_F(BlameOfTwo, AWrongTimeIsNoticed) {
 }
 
 TEST_F(BlameOfTwo, CellsHaveNamesThatSayWhoWaitsForWhom) {
-  port_.only(kHeavy, 0);
-  blame_.arrive(kPort, kLight);
+  port_.only(kHeavy);
+  arrive(kPort, kLight);
   settle(5, {{kLight, 0}});
   const std::string csv = tree_.csv();
   EXPECT_NE(csv.find("\ngpu.mmu.blame.port{tenant=0 holder=1},5,cycles\n"), std::string::npos) << csv;
@@ -250,8 +369,8 @@ TEST_F(BlameOfTwo, CellsHaveNamesThatSayWhoWaitsForWhom) {
 }
 
 TEST_F(BlameOfTwo, WarmUpIsLeftOut) {
-  port_.only(kHeavy, 0);
-  blame_.arrive(kPort, kLight);
+  port_.only(kHeavy);
+  arrive(kPort, kLight);
   settle(4, {{kLight, 0}});
   tree_.mark_start();
   settle(10, {{kLight, 0}});
@@ -286,7 +405,7 @@ TEST(Holders, TurnsOfAStretchAreThoseOfItsCycles) {
   }
 }
 
-/// One room, whose requests come and go at random while parts change hands (of an even number of tenants: come and go
+/// One group, whose requests come and go at random while parts change hands (of an even number of tenants: come and go
 /// themselves), against a matrix that is charged cycle by cycle.
 class BlameOfMany : public ::testing::TestWithParam<u32> {};
 
@@ -296,12 +415,15 @@ TEST_P(BlameOfMany, EveryCycleIsChargedToThePartWhoseTurnItIs) {
   u32 parts = grows ? 0 : 5 + tenants / 2;
   Rng rng(tenants, "many");
   Blame blame;
-  blame.enable(tenants, {{"places", "waiting for a place"}}, 1);
-  Holders places = blame.holders(parts);
-  blame.waits_for(0, 0, places);
+  blame.enable(tenants);
+  Resource places;
+  blame.count(places, "places", "waiting for a place", parts);
+  blame.add_group(places);
   std::vector<u32> held(tenants + 1, 0);
   held[tenants] = parts;
-  std::vector<std::pair<TenantId, Cycle>> waiting;
+  ListedWaits listed;
+  blame.keep(listed);
+  auto& waiting = listed.waiting;
   Matrix expected(tenants, std::vector<u64>(tenants + 1, 0));
   for (Cycle now = 0; now < 600; ++now) {
     if (rng.below(3) != 0) {  // otherwise nothing happens, as in a cycle in which the unit sleeps
@@ -309,23 +431,23 @@ TEST_P(BlameOfMany, EveryCycleIsChargedToThePartWhoseTurnItIs) {
       const u32 tenant = static_cast<u32>(rng.below(tenants));
       const bool more = rng.below(2) != 0;
       if (grows && more) {
-        places.add(TenantId(tenant), now);
+        places.add(TenantId(tenant));
         ++held[tenant], ++parts;
       } else if (grows && held[tenant] > 0) {
-        places.remove(TenantId(tenant), now);
+        places.remove(TenantId(tenant));
         --held[tenant], --parts;
       } else if (!grows && more && held[tenants] > 0) {
-        places.take(TenantId(tenant), now);
+        places.take(TenantId(tenant));
         ++held[tenant], --held[tenants];
       } else if (!grows && held[tenant] > 0) {
-        places.give_back(TenantId(tenant), now);
+        places.give_back(TenantId(tenant));
         --held[tenant], ++held[tenants];
       }
       if (rng.below(2) != 0) {
-        blame.arrive(0, TenantId(tenant));
+        blame.enter(0, TenantId(tenant), now);
         waiting.emplace_back(TenantId(tenant), now);
       } else if (!waiting.empty() && waiting.front().second != now) {
-        blame.leave(Blame::Room{0}, waiting.front().first, waiting.front().second);
+        blame.leave(0, waiting.front().first, waiting.front().second);
         waiting.erase(waiting.begin());
       }
     }
@@ -334,9 +456,7 @@ TEST_P(BlameOfMany, EveryCycleIsChargedToThePartWhoseTurnItIs) {
     for (; parts > 0 && part >= held[holder]; ++holder) part -= held[holder];
     for (const auto& [tenant, since] : waiting) ++expected[index(tenant)][holder];
   }
-  blame.settle(600, [&](const Blame::Waiting& waits) {
-    for (const auto& [tenant, since] : waiting) waits(tenant, since);
-  });
+  blame.settle(600);
   StatTree tree(tenants);
   tree.add("gpu.mmu.blame", blame);
   tree.check_identities(true);
@@ -350,10 +470,12 @@ TEST(BlameOff, NothingIsCounted) {
   Blame blame;
   StatTree tree(2);
   tree.add("gpu.mmu.blame", blame);
-  blame.arrive(0, kLight);
+  OutletRing<Ready> ring(2);
+  ring.push({kLight, 0});
+  ring.push({kHeavy, 0});
   blame.advance(9);
-  blame.leave(0, kLight, 0);
-  blame.settle(9, [](const Blame::Waiting& waits) { waits(kLight, 0); });
+  ring.pop();
+  blame.settle(9);
   std::vector<ResultLeaf> leaves;
   flatten_result(tree.json(), "", leaves);
   ASSERT_FALSE(leaves.empty());

@@ -1,0 +1,242 @@
+// Queues whose requests wait for a resource, and that keep the books of who waits since when. A unit that is not counted
+// pays one branch for each push and pop.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "blame/blame.h"
+#include "blame/resource.h"
+#include "engine/funnel.h"
+#include "engine/link.h"
+
+namespace terrace {
+
+/// Whether anybody waits for a request; of posted ones nobody does.
+template <class T>
+bool is_waited_for(const T& request) {
+  if constexpr (requires { request.is_posted(); }) {
+    return !request.is_posted();
+  } else {
+    return true;
+  }
+}
+
+/// A ring of requests that could go from their cycle `at` on, which rises along the ring, whether or not the unit ticks
+/// then.
+template <class T>
+class WaitingRing : public WaitBook {
+ public:
+  WaitingRing() = default;
+  explicit WaitingRing(u32 capacity) : ring_(capacity) {}
+
+  u32 size() const { return ring_.size(); }
+  bool empty() const { return ring_.empty(); }
+  bool full() const { return ring_.full(); }
+  T& front() { return ring_.front(); }
+  const T& front() const { return ring_.front(); }
+  const T& operator[](u32 n) const { return ring_[n]; }
+  bool ready(Cycle now) const { return !ring_.empty() && ring_.front().at <= now; }
+  void push(T value) {
+    if (counted()) [[unlikely]] {
+      entries_.add(tenant_of(value));
+      due_ = std::min(due_, value.at);
+    }
+    ring_.push(std::move(value));
+  }
+  T pop() {
+    if (counted()) [[unlikely]]
+      note_pop();
+    return ring_.pop();
+  }
+
+  /// Its entries, which the tenants of what is in it hold.
+  Resource& entries() { return entries_; }
+  /// Books are kept from now on.
+  void keep(Blame& blame, Resource& resource) {
+    blame_ = &blame;
+    group_ = blame.add_group(resource);
+    blame.keep(*this);
+  }
+  void waits_for(Resource& resource) {
+    if (counted()) blame_->waits_for(group_, resource);
+  }
+
+ private:
+  void note_pop() {
+    const T& first = ring_.front();
+    entries_.remove(tenant_of(first));
+    if (entered_ > 0) {
+      --entered_;
+      blame_->leave(group_, tenant_of(first), first.at);
+    } else {
+      due_ = ring_.size() > 1 ? ring_[1].at : kNever;
+    }
+  }
+  void enter_late(Cycle now) override {
+    for (; entered_ < ring_.size() && ring_[entered_].at < now; ++entered_)
+      blame_->enter(group_, tenant_of(ring_[entered_]), ring_[entered_].at);
+    due_ = entered_ < ring_.size() ? ring_[entered_].at : kNever;
+  }
+  void visit(Cycle now, const Waiting& waits) const override {
+    for (u32 i = 0; i < ring_.size() && ring_[i].at < now; ++i) waits(tenant_of(ring_[i]), ring_[i].at);
+  }
+
+  Ring<T> ring_;
+  Resource entries_;
+  Blame::Group group_ = 0;
+  u32 entered_ = 0;  // the first so many are in the books
+};
+
+/// A ring in front of an outlet of its own, which is held by the tenant of what left last.
+template <class T>
+class OutletRing : public WaitingRing<T> {
+ public:
+  using WaitingRing<T>::WaitingRing;
+  T pop() {
+    outlet_.only(tenant_of(this->front()));
+    return WaitingRing<T>::pop();
+  }
+  void keep(Blame& blame, const char* name, const char* doc) {
+    blame.count(outlet_, name, doc, 1);
+    WaitingRing<T>::keep(blame, outlet_);
+  }
+
+ private:
+  Resource outlet_;
+};
+
+/// Links that end at one unit. All that has arrived waits for the same.
+template <class T>
+class WaitingLinks : public WaitBook {
+ public:
+  WaitingLinks() = default;
+  explicit WaitingLinks(const std::vector<Link<T>*>& links) {
+    for (Link<T>* link : links) add(*link);
+  }
+  void add(Link<T>& link) {
+    links_.push_back(&link);
+    entered_.push_back(0);
+  }
+
+  u32 count() const { return static_cast<u32>(links_.size()); }
+  const Link<T>& operator[](u32 link) const { return *links_[link]; }
+  /// The oldest message that has arrived on a link, or null.
+  const T* front(u32 link, Cycle now) {
+    const T* first = links_[link]->front(now);
+    if (first != nullptr && counted()) [[unlikely]]
+      due_ = std::min(due_, now);
+    return first;
+  }
+  T pop(u32 link, Cycle now) {
+    if (entered_[link] > 0) [[unlikely]] {
+      --entered_[link];
+      const T& first = *links_[link]->front(now);
+      if (is_waited_for(first)) blame_->leave(group_, tenant_of(first), links_[link]->next_arrival());
+    }
+    return links_[link]->pop(now);
+  }
+
+  void keep(Blame& blame, Resource& resource) {
+    blame_ = &blame;
+    group_ = blame.add_group(resource);
+    blame.keep(*this);
+  }
+
+ private:
+  void enter_late(Cycle now) override {
+    for (u32 i = 0; i < links_.size(); ++i) {
+      u32 arrived = 0;
+      links_[i]->visit_arrived(now - 1, [&](const T& message, Cycle at) {
+        if (arrived++ >= entered_[i] && is_waited_for(message)) blame_->enter(group_, tenant_of(message), at);
+      });
+      entered_[i] = arrived;
+    }
+    due_ = kNever;
+  }
+  void visit(Cycle now, const Waiting& waits) const override {
+    for (const Link<T>* link : links_) {
+      link->visit_arrived(now - 1, [&](const T& message, Cycle at) {
+        if (is_waited_for(message)) waits(tenant_of(message), at);
+      });
+    }
+  }
+
+  std::vector<Link<T>*> links_;
+  std::vector<u32> entered_;  // by link: the first so many are in the books
+  Blame::Group group_ = 0;
+};
+
+/// The consumer's end of a funnel. What has arrived waits for the same on all lanes, or on each for something else; where
+/// tenants have resources of their own, those of a lane wait for their own tenant's.
+template <class T>
+class WaitingFunnel : public WaitBook {
+ public:
+  explicit WaitingFunnel(Funnel<T>& funnel) : funnel_(funnel) {}
+
+  const Funnel<T>* operator->() const { return &funnel_; }
+  /// First in each tick, after `Blame::advance`.
+  void absorb(Cycle now) {
+    if (funnel_.absorb(now) && counted()) due_ = now;
+  }
+  T pop(u32 lane, Cycle now) {
+    if (counted() && funnel_.arrival(lane) != now) [[unlikely]] {
+      const TenantId tenant = tenant_of(funnel_.front(lane));
+      blame_->leave(group_of(lane, tenant), tenant, funnel_.arrival(lane));
+    }
+    return funnel_.pop(lane, now);
+  }
+
+  /// All lanes wait for the same.
+  void keep_together(Blame& blame, Resource& resource) {
+    begin(blame);
+    group_ = blame.add_group(resource);
+  }
+  /// Lanes wait apart, each for one resource, or for one by tenant.
+  void keep_lanes(Blame& blame, std::span<Resource* const> resources) {
+    begin(blame);
+    apart_ = static_cast<u32>(resources.size());
+    for (u32 lane = 0; lane < funnel_.lanes(); ++lane) {
+      for (u32 i = 0; i < apart_; ++i) {
+        const Blame::Group made = blame.add_group(*resources[i]);
+        if (lane == 0 && i == 0) group_ = made;
+      }
+    }
+  }
+  void all_wait_for(Resource& resource) {
+    if (counted()) blame_->waits_for(group_, resource);
+  }
+  void lane_waits_for(u32 lane, std::span<Resource* const> resources) {
+    for (u32 i = 0; counted() && i < apart_; ++i)
+      blame_->waits_for(group_ + lane * apart_ + i, *resources[resources.size() == 1 ? 0 : i]);
+  }
+
+ private:
+  void begin(Blame& blame) {
+    blame_ = &blame;
+    blame.keep(*this);
+  }
+  Blame::Group group_of(u32 lane, TenantId tenant) const {
+    return group_ + lane * apart_ + (apart_ > 1 ? index(tenant) : 0);
+  }
+  void enter_late(Cycle) override {
+    funnel_.visit_new(due_, [&](u32 lane, const T& request) {
+      blame_->enter(group_of(lane, tenant_of(request)), tenant_of(request), due_);
+    });
+    due_ = kNever;
+  }
+  void visit(Cycle now, const Waiting& waits) const override {
+    for (u32 lane = 0; lane < funnel_.lanes(); ++lane) {
+      funnel_.visit_arrived(lane, now - 1, [&](const T& request, Cycle at) { waits(tenant_of(request), at); });
+    }
+  }
+
+  Funnel<T>& funnel_;
+  Blame::Group group_ = 0;
+  u32 apart_ = 0;  // groups of a lane; 0: all lanes are one
+};
+
+}  // namespace terrace
