@@ -214,10 +214,14 @@ std::string StatTree::digest() const {
 }
 
 std::optional<u64> StatTree::total(std::string_view pattern, std::optional<TenantId> tenant) const {
+  // Most names differ before the first star or behind the last, which is found sooner than by comparing part by part.
+  const std::string_view beginning = pattern.substr(0, pattern.find('*'));
+  const std::string_view end = pattern.substr(pattern.rfind('*') + 1);
   std::optional<u64> total;
   for (const Stat& stat : stats_) {
     const bool counts = tenant ? stat.shape == StatShape::kPerTenant : stat.shape != StatShape::kHistogram;
-    if (!counts || !names_stat(pattern, stat.name)) continue;
+    if (!counts || !stat.name.starts_with(beginning) || !stat.name.ends_with(end)) continue;
+    if (!names_stat(pattern, stat.name)) continue;
     if (!total) total = 0;
     if (tenant) {
       *total += stat.cells[index(*tenant)].value;
