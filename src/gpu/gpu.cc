@@ -39,8 +39,8 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
-      board_(static_cast<u32>(tenants_.size())),
       host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
+      board_(static_cast<u32>(tenants_.size())),
       translations_(spaces_, sms_, tlb_, mmus_) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
