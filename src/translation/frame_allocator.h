@@ -22,6 +22,10 @@ class FrameAllocator {
 
   /// A frame of at least `bytes`: 4 KB, 64 KB or 2 MB, aligned to its size. Memory that is used up is the user's error.
   PhysAddr allocate(u64 bytes, u32 part = 0);
+  /// A frame that allocate() gave for so many bytes is free again: the next one of its size that is given.
+  void give_back(PhysAddr frame, u64 bytes);
+  /// What a frame for so many bytes has, or `bytes` where no frame holds them.
+  static u64 frame_bytes(u64 bytes);
 
  private:
   struct Zone {
@@ -30,7 +34,10 @@ class FrameAllocator {
     u32 count_bits = 0;  // log2 of how many there are
     u64 used = 0;
     std::array<u64, 3> multiplier{};
+    std::vector<u64> free = {};  // given back, by address
   };
+  static constexpr std::array<u32, 3> kFrameBits{12, 16, 21};
+  Zone& zone_of(u64 bytes, u32 part);
   u64 spread(const Zone& zone, u64 number) const;
 
   FrameOrder order_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "engine/check.h"
@@ -103,6 +104,61 @@ INSTANTIATE_TEST_SUITE_P(Geometries, PageTable,
                            return std::to_string(each.param.page) + "_" + std::to_string(each.param.bits) +
                                   (each.param.layout == EntryLayout::kPacked ? "_packed" : "_one_per_line");
                          });
+
+/// The walk over an address's entries: where it ends, or nothing where an entry is not there.
+std::optional<PhysAddr> walk(const AddressSpaces& spaces, TenantId tenant, VirtAddr va) {
+  const TableShape& shape = spaces.tables().shape();
+  PhysAddr at = spaces.root(tenant, va);
+  for (u32 level = 1; level <= shape.leaf_level(); ++level) {
+    const TableEntry entry = spaces.tables().read(at, shape.entry_of(level, va));
+    if (!entry.present()) return std::nullopt;
+    at = entry.target();
+  }
+  return at;
+}
+
+TEST_P(PageTable, ReachesBothEndsOf48BitsAndWhatIsFreedIsGone) {
+  const Geometry geometry = GetParam();
+  PagesConfig pages;
+  pages.bytes = geometry.page;
+  pages.level_bits = geometry.bits;
+  pages.entries = geometry.layout;
+  pages.memory_bytes = u64{1} << 35;
+  GuestMemory memory{PageSize(geometry.page)};
+  AddressSpaces spaces(pages, 128, 3, 1);
+  const TenantId tenant{0};
+  const u64 bytes = u64{geometry.page} * 3;
+  // The same low bits everywhere: only the upper ones tell these apart.
+  std::vector<VirtAddr> pages_of_all;
+  for (const u64 first : {GuestMemory::kBase, u64{1} << 39, u64{1} << 44, GuestMemory::kEnd - (u64{1} << 32)}) {
+    memory.allocate_at("buffer", {first}, bytes);
+    for (u64 at = first; at < first + bytes; at += geometry.page) pages_of_all.push_back({at});
+  }
+  EXPECT_TRUE(spaces.cover(tenant, memory).empty());
+  std::set<u64> frames;
+  for (const VirtAddr va : pages_of_all) {
+    ASSERT_NE(spaces.locate(tenant, va), AddressSpaces::kUnmapped);
+    EXPECT_EQ(walk(spaces, tenant, va), spaces.locate(tenant, va));
+    frames.insert(spaces.locate(tenant, va).raw);
+  }
+  EXPECT_EQ(frames.size(), pages_of_all.size());
+
+  const VirtAddr last{GuestMemory::kEnd - (u64{1} << 32)};
+  const PhysAddr was = spaces.locate(tenant, last);
+  memory.free(last);
+  const auto freed = spaces.cover(tenant, memory);
+  ASSERT_EQ(freed.size(), 3u);
+  EXPECT_EQ(freed[0].va, last);
+  EXPECT_EQ(freed[0].frame, was);
+  EXPECT_EQ(spaces.locate(tenant, last), AddressSpaces::kUnmapped);
+  EXPECT_EQ(walk(spaces, tenant, last), std::nullopt);
+  EXPECT_EQ(walk(spaces, tenant, pages_of_all[0]), spaces.locate(tenant, pages_of_all[0]));
+
+  memory.allocate_at("again", last, bytes);
+  EXPECT_TRUE(spaces.cover(tenant, memory).empty());
+  EXPECT_EQ(walk(spaces, tenant, last), spaces.locate(tenant, last));
+  EXPECT_TRUE(frames.contains(spaces.locate(tenant, last).raw)) << "a frame that was given back is used again";
+}
 
 TEST(PageTable, OneEntryPerLinePutsNeighboursOnDifferentLines) {
   PagesConfig pages;
