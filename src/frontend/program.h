@@ -1,5 +1,5 @@
-// The host side of a tenant's program: it allocates and fills buffers, launches kernels one after the other, reads
-// results between them, and checks the outcome. Host work takes no simulated time.
+// The host side of a tenant's program: it allocates, fills and frees buffers, launches kernels one after the other,
+// reads results between them, and checks the outcome. Host work takes no simulated time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -84,7 +84,8 @@ class SmBench {
               contexts}) {
     GuestMemory guest(PageSize::k4K);
     guest.allocate("buffer", 1 << 16);
-    for (u32 i = 0; i < kTenants; ++i) spaces_.cover(TenantId(static_cast<u8>(i)), guest);
+    const auto changes = guest.take_page_changes();
+    for (u32 i = 0; i < kTenants; ++i) spaces_.cover(TenantId(static_cast<u8>(i)), changes);
     Launch launch;
     launch.kernel = "script";
     launch.grid = {16, 1, 1};

@@ -25,7 +25,7 @@ void Launches::act(Cycle now) {
 
 void Launches::start_run(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
-  wiring_.spaces.cover(tenant, *setup.memory);
+  follow_allocations(tenant);
   setup.stream->begin_run();
   setup.program->initialise(*setup.memory);
   launch_next(tenant, now);
@@ -34,11 +34,12 @@ void Launches::start_run(TenantId tenant, Cycle now) {
 void Launches::launch_next(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
   const std::optional<Launch> launch = setup.program->next(*setup.memory);
+  follow_allocations(tenant);
   wiring_.host_writes.forget(tenant, *setup.memory);
   if (!launch) return end_run(tenant, now);
   wiring_.truth.launches(tenant);
   const LaunchShape shape = setup.stream->begin_launch(*launch);
-  wiring_.spaces.cover(tenant, *setup.memory);  // local memory may have grown
+  follow_allocations(tenant);  // local memory may have grown
   const Cycle at = now + wiring_.config.launch_gap;
   wiring_.dispatcher.launch(tenant, shape, at);
   wiring_.dispatcher.stats.idle_cycles[tenant] += wiring_.config.launch_gap;
@@ -48,6 +49,23 @@ void Launches::launch_next(TenantId tenant, Cycle now) {
                              0,
                              wiring_.tenants.warp_instructions(tenant),
                              wiring_.tenants.thread_instructions(tenant)};
+}
+
+/// What a tenant has allocated gets pages. Pages that it has freed are forgotten by everything that knows of them: their
+/// frames may be anybody's soon. Read as an invalidation by page, as drivers do it; nothing else is flushed.
+void Launches::follow_allocations(TenantId tenant) {
+  const auto freed = wiring_.spaces.cover(tenant, wiring_.tenants.setup(tenant).memory->take_page_changes());
+  if (freed.empty()) return;
+  const u64 page = u64{1} << wiring_.spaces.page_shift();
+  std::vector<HostWrites::Bytes> written;
+  std::vector<LineRange> lines;
+  for (const AddressSpaces::FreedPage& gone : freed) {
+    wiring_.translations.flush_page(tenant, gone.va);
+    written.push_back({gone.frame.raw, gone.frame.raw + page});
+    written.push_back({gone.entry.raw, gone.entry.raw + sizeof(TableEntry)});
+    lines.push_back(wiring_.host_writes.lines_of(tenant, gone.va.raw, gone.va.raw + page));
+  }
+  wiring_.host_writes.forget(written, std::move(lines));
 }
 
 void Launches::end_kernel(TenantId tenant, Cycle now) {

@@ -52,6 +52,7 @@ class Launches final : public Controller {
 
  private:
   void launch_next(TenantId tenant, Cycle now);
+  void follow_allocations(TenantId tenant);
   void end_kernel(TenantId tenant, Cycle now);
   void end_run(TenantId tenant, Cycle now);
 
