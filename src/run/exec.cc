@@ -92,14 +92,13 @@ double rate(const ExecResult& result) {
 
 std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory) {
   std::vector<KernelCounts> kernels;  // in the order of their first launches
-  while (const auto launch = program.next(memory)) {
+  for_each_launch(program, memory, [&](const Launch& launch) {
     FunctionalRunner runner(stream);
-    runner.run(*launch);
-    auto known =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == launch->kernel; });
-    if (known == kernels.end()) known = kernels.insert(known, {launch->kernel, {}});
+    runner.run(launch);
+    auto known = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == launch.kernel; });
+    if (known == kernels.end()) known = kernels.insert(known, {launch.kernel, {}});
     known->counts += runner.counts();
-  }
+  });
   return kernels;
 }
 

@@ -104,6 +104,7 @@ struct Tenant {
     launch.argument(buffer);
     shape = stream->begin_launch(launch);
   }
+  BlockRef begin_block(u64 number, SmId sm = SmId{0}) { return stream->begin_block(shape.launch, number, sm); }
   /// One instruction of every warp of a block that can run; what each did, in words.
   std::string turn(BlockRef block) {
     std::string did;
@@ -143,7 +144,7 @@ TEST_P(EveryStreamKind, TheShapeOfALaunchIsWhatWasAskedFor) {
 
 TEST_P(EveryStreamKind, PeekingChangesNothingAndNamesRegistersWithinTheScoreboard) {
   Tenant peeks(example().code), does_not(example().code);
-  const BlockRef a = peeks.stream->begin_block(2), b = does_not.stream->begin_block(2);
+  const BlockRef a = peeks.begin_block(2), b = does_not.begin_block(2);
   for (u32 step = 0; step < 1000; ++step) {
     for (u32 again = 0; again < 3; ++again) {
       const WarpRef warp = peeks.stream->warp(a, 0);
@@ -161,7 +162,7 @@ TEST_P(EveryStreamKind, PeekingChangesNothingAndNamesRegistersWithinTheScoreboar
 TEST_P(EveryStreamKind, EveryBlockEndsAndTouchesOnlyWhatTheTenantHas) {
   Tenant tenant(example().code);
   for (u64 number = 0; number < tenant.shape.blocks; ++number) {
-    const BlockRef block = tenant.stream->begin_block(number, SmId{1});
+    const BlockRef block = tenant.begin_block(number, SmId{1});
     u32 done = 0;
     for (u32 step = 0; step < 1000 && done < tenant.shape.warps_per_block; ++step) {
       for (u32 w = 0; w < tenant.shape.warps_per_block; ++w) {
@@ -189,15 +190,35 @@ TEST_P(EveryStreamKind, EveryBlockEndsAndTouchesOnlyWhatTheTenantHas) {
 
 TEST_P(EveryStreamKind, ABlockThatIsSavedAndRestoredGoesOnWhereItWas) {
   Tenant whole(example().code), moved(example().code);
-  const BlockRef a = whole.stream->begin_block(3);
-  BlockRef b = moved.stream->begin_block(3);
+  const BlockRef a = whole.begin_block(3);
+  BlockRef b = moved.begin_block(3);
   for (u32 step = 0; step < 1000; ++step) {
     const BlockImage image = moved.stream->save(b);
     moved.stream->end_block(b);
-    b = moved.stream->restore(image, SmId{static_cast<u16>(step % 4)});
+    b = moved.stream->restore(moved.shape.launch, image, SmId{static_cast<u16>(step % 4)});
     const std::string did = moved.turn(b);
     ASSERT_EQ(whole.turn(a), did);
     if (did.empty()) return;
+  }
+  FAIL() << "the block never ends";
+}
+
+TEST_P(EveryStreamKind, LaunchesInFlightHaveRisingNumbersAndDoNotDisturbEachOther) {
+  Tenant alone(example().code), both(example().code);
+  const LaunchShape second = both.stream->begin_launch(both.launch);
+  EXPECT_GT(both.shape.launch, LaunchId{0});
+  EXPECT_GT(second.launch, both.shape.launch);
+  const BlockRef a = alone.begin_block(1), b = both.begin_block(1);
+  const BlockRef other = both.stream->begin_block(second.launch, 2);
+  for (u32 step = 0; step < 1000; ++step) {
+    both.turn(other);
+    const std::string did = both.turn(b);
+    ASSERT_EQ(alone.turn(a), did);
+    if (!did.empty()) continue;
+    for (const BlockRef block : {b, other}) both.stream->end_block(block);
+    both.stream->end_launch(second.launch);
+    both.stream->end_launch(both.shape.launch);
+    return;
   }
   FAIL() << "the block never ends";
 }
