@@ -97,8 +97,11 @@ class L1Cache {
     }
     misses_.release(line.raw(), each_waiter);
   }
+  /// What is here and what is being fetched may be old.
   void clear() {
     tags_.clear();
+    outdated_.clear();
+    misses_.for_each_key([this](u64 line) { outdated_.push_back(LineKey::from_raw(line)); });
     ++stats.invalidations;
   }
   u32 misses_under_way() const { return misses_.size(); }

@@ -70,6 +70,13 @@ class MissTable {
     }
     return count;
   }
+  /// Calls `each(key)`, in no order that may matter.
+  template <class F>
+  void for_each_key(F&& each) const {
+    for (const u32 entry : index_) {
+      if (entry != kNone) each(entries_[entry].key);
+    }
+  }
   bool contains(u64 key) const { return find(key) != kNone; }
   u32 size() const { return static_cast<u32>(entries_.size() - free_entries_.size()); }
   bool empty() const { return size() == 0; }

@@ -35,6 +35,8 @@ struct PhysAddr {
 enum class TenantId : u8 {};
 enum class SmId : u16 {};
 enum class UnitId : u16 {};
+/// A launch of one tenant. Numbers grow in the order in which its launches begin, from 1 on.
+enum class LaunchId : u32 {};
 
 /// The plain number behind an identity, for indexing.
 template <class Enum>

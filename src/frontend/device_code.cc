@@ -92,7 +92,7 @@ std::string compile(const std::string& source, const std::string& more_flags) {
 }  // namespace
 
 u64 DeviceCode::hash() const {
-  return hash64(ptx);
+  return hash64(text);
 }
 
 DeviceCode read_device_code(const std::string& path, const std::string& more_flags) {

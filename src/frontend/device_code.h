@@ -1,5 +1,5 @@
-// Device code as text: PTX from a file, or from a .cu file that clang compiles on the spot with the flags of the
-// workloads.
+// Device code, of whatever kind (stream_kind.h says who executes it). Here is how PTX is read: from a file, or from a
+// .cu file that clang compiles on the spot with the flags of the workloads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +11,13 @@
 namespace terrace {
 
 struct DeviceCode {
-  std::string file;  // what messages call it
-  std::string ptx;
+  static constexpr std::string_view kPtx = "ptx";
 
-  /// Of the PTX: results record which device code was run.
+  std::string file;  // what messages call it
+  std::string text;  // what its kind reads
+  std::string kind{kPtx};
+
+  /// Of the text: results record which device code was run.
   u64 hash() const;
 };
 

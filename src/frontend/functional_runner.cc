@@ -29,7 +29,7 @@ FunctionalCounts& FunctionalCounts::operator+=(const FunctionalCounts& other) {
 
 void FunctionalRunner::run(Program& program, GuestMemory& memory) {
   program.initialise(memory);
-  while (const auto launch = program.next(memory)) run(*launch);
+  for_each_launch(program, memory, [this](const Launch& launch) { run(launch); });
 }
 
 void FunctionalRunner::run(const Launch& launch) {
@@ -42,7 +42,7 @@ void FunctionalRunner::run(const Launch& launch) {
   u64 next = 0;
   while (next < shape.blocks || !residents.empty()) {
     while (next < shape.blocks && residents.size() < config_.resident_blocks)
-      residents.push_back({stream_.begin_block(next++), 0});
+      residents.push_back({stream_.begin_block(shape.launch, next++), 0});
     check_interrupt();
     bool progress = false;
     for (Resident& resident : residents) progress |= turn(resident, shape.warps_per_block);
@@ -53,6 +53,7 @@ void FunctionalRunner::run(const Launch& launch) {
       return true;
     });
   }
+  stream_.end_launch(shape.launch);
 }
 
 /// One instruction of each warp that can run. False when none could.

@@ -1,6 +1,6 @@
-// Runs a program without timing: block after block, the warps of resident blocks in turn, one instruction each. Stores
-// take effect after each instruction and atomics at once. What it counts are facts of the program, the same on every
-// machine: instructions by class, lines and pages touched per access.
+// Runs a program without timing: launches in the order of issue, block after block, the warps of resident blocks in
+// turn, one instruction each. Stores take effect after each instruction and atomics at once. What it counts are facts of
+// the program, the same on every machine: instructions by class, lines and pages touched per access.
 // SPDX-License-Identifier: MIT
 #pragma once
 

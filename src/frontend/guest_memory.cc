@@ -14,42 +14,200 @@
 
 namespace terrace {
 
-GuestMemory::GuestMemory(PageSize page_size, u64 capacity_bytes) : page_size_(page_size), capacity_(capacity_bytes) {
-  // Reserved, not committed: pages become real when an allocation is opened and touched.
-  void* reserved = mmap(nullptr, capacity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED) {
-    input_error("cannot reserve {} GiB of address space for a tenant: {}; raise the limit (ulimit -v)", capacity_ >> 30,
-                std::strerror(errno));
+namespace {
+
+/// Reserved, not committed: pages become real when they are opened and touched.
+u8* reserve(u64 bytes, int protection) {
+  void* reserved = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return reserved == MAP_FAILED ? nullptr : static_cast<u8*>(reserved);
+}
+
+bool overlap(const GuestMemory::Allocation& a, u64 first, u64 end) {
+  return a.first.raw < end && first < a.first.raw + a.bytes;
+}
+
+}  // namespace
+
+GuestMemory::GuestMemory(PageSize page_size, u64 near_bytes) : page_size_(page_size), near_bytes_(near_bytes) {
+  SIM_CHECK(near_bytes <= kNearBytes, "{} bytes of near memory are more than {}", near_bytes, kNearBytes);
+  near_ = reserve(near_bytes_, PROT_NONE);
+  if (near_ == nullptr) {
+    input_error("cannot reserve {} GiB of address space for a tenant: {}; raise the limit (ulimit -v)",
+                near_bytes_ >> 30, std::strerror(errno));
   }
-  data_ = static_cast<u8*>(reserved);
 }
 
 GuestMemory::~GuestMemory() {
-  munmap(data_, capacity_);
+  munmap(near_, near_bytes_);
+  for (const Far& far : far_) munmap(far.data, whole_pages(far.bytes));
+}
+
+u64 GuestMemory::whole_pages(u64 bytes) const {
+  const u64 page = static_cast<u64>(page_size_);
+  return (bytes + page - 1) / page * page;
 }
 
 VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes, Permission permission) {
-  const u64 page = static_cast<u64>(page_size_);
   const u64 size = std::max<u64>(bytes, 1);
-  if (size > capacity_ - end_) {
+  for (const auto& [first, free_bytes] : holes_) {
+    if (size <= free_bytes) return take(name, {kBase + first}, size, permission);
+  }
+  if (size > near_bytes_ - end_) {
     input_error("buffer \"{}\" of {} bytes does not fit into the tenant's {} GiB; choose a smaller input", name, bytes,
-                capacity_ >> 30);
+                near_bytes_ >> 30);
   }
-  const u64 first = end_;
-  end_ += (size + page - 1) / page * page;
-  if (mprotect(data_ + first, end_ - first, PROT_READ | PROT_WRITE) != 0) {
-    input_error("cannot allocate buffer \"{}\" of {} bytes: {}; choose a smaller input", name, bytes,
-                std::strerror(errno));
+  return take(name, {kBase + end_}, size, permission);
+}
+
+VirtAddr GuestMemory::allocate_at(std::string_view name, VirtAddr first, u64 bytes, Permission permission) {
+  const u64 page = static_cast<u64>(page_size_), size = std::max<u64>(bytes, 1);
+  if (first.raw % page != 0) {
+    input_error("buffer \"{}\" cannot be at {:#x}, which is not a multiple of the page size, {}", name, first.raw,
+                page);
   }
+  if (first.raw < kBase || first.raw >= kEnd || size > kEnd - first.raw) {
+    input_error("buffer \"{}\" of {} bytes cannot be at {:#x}; addresses are {:#x} to {:#x}", name, bytes, first.raw,
+                kBase, kEnd - 1);
+  }
+  const bool is_near = first.raw - kBase < kNearBytes;
+  if (is_near && size > near_bytes_ - std::min(near_bytes_, first.raw - kBase)) {
+    input_error("buffer \"{}\" of {} bytes at {:#x} crosses {:#x}; place it on one side", name, bytes, first.raw,
+                kBase + near_bytes_);
+  }
+  const u64 end = first.raw + whole_pages(size);
+  if (const Allocation* below = nearest({end - 1})) {
+    if (below->first.raw + whole_pages(below->bytes) > first.raw)
+      input_error("buffer \"{}\" of {} bytes at {:#x} overlaps \"{}\", {} bytes from {:#x}; place it elsewhere", name,
+                  bytes, first.raw, below->name, below->bytes, below->first.raw);
+  }
+  return take(name, first, size, permission);
+}
+
+/// Its pages are known to be free.
+VirtAddr GuestMemory::take(std::string_view name, VirtAddr first, u64 bytes, Permission permission) {
+  const Allocation allocation{std::string(name), first, bytes, permission};
+  first.raw - kBase < kNearBytes ? open_near(allocation) : open_far(allocation);
+  const u64 end = first.raw + whole_pages(bytes);
+  std::erase_if(freed_, [&](const Allocation& gone) { return overlap(gone, first.raw, end); });
+  page_changes_.push_back({first, end - first.raw, false});
+  const auto above = std::upper_bound(allocations_.begin(), allocations_.end(), first.raw,
+                                      [](u64 raw, const Allocation& a) { return raw < a.first.raw; });
+  allocations_.insert(above, allocation);
+  return first;
+}
+
+void GuestMemory::open_near(const Allocation& allocation) {
+  const u64 first = allocation.first.raw - kBase, bytes = whole_pages(allocation.bytes);
+  if (mprotect(near_ + first, bytes, PROT_READ | PROT_WRITE) != 0) {
+    input_error("cannot allocate buffer \"{}\" of {} bytes: {}; choose a smaller input", allocation.name,
+                allocation.bytes, std::strerror(errno));
+  }
+  take_hole(first, bytes);
   valid_bytes_.resize(end_ / kGranuleBytes, 0);
   writable_bytes_.resize(end_ / kGranuleBytes, 0);
-  for (u64 at = 0; at < size; at += kGranuleBytes) {
+  for (u64 at = 0; at < allocation.bytes; at += kGranuleBytes) {
     const u64 granule = (first + at) / kGranuleBytes;
-    valid_bytes_[granule] = static_cast<u16>(std::min<u64>(kGranuleBytes, size - at));
-    if (permission == Permission::kReadWrite) writable_bytes_[granule] = valid_bytes_[granule];
+    valid_bytes_[granule] = static_cast<u16>(std::min<u64>(kGranuleBytes, allocation.bytes - at));
+    if (allocation.permission == Permission::kReadWrite) writable_bytes_[granule] = valid_bytes_[granule];
   }
-  allocations_.push_back({std::string(name), VirtAddr{kBase + first}, size, permission});
-  return {kBase + first};
+}
+
+/// The rest of a hole stays one; beyond the end, what is skipped becomes one.
+void GuestMemory::take_hole(u64 first, u64 bytes) {
+  const u64 end = first + bytes;
+  if (first >= end_) {
+    if (first > end_) holes_[end_] = first - end_;
+    end_ = end;
+    return;
+  }
+  const auto hole = std::prev(holes_.upper_bound(first));
+  const u64 hole_first = hole->first, hole_end = hole->first + hole->second;
+  holes_.erase(hole);
+  if (hole_first < first) holes_[hole_first] = first - hole_first;
+  if (end < hole_end) holes_[end] = hole_end - end;
+}
+
+void GuestMemory::open_far(const Allocation& allocation) {
+  u8* data = reserve(whole_pages(allocation.bytes), PROT_READ | PROT_WRITE);
+  if (data == nullptr) {
+    input_error("cannot allocate buffer \"{}\" of {} bytes: {}; choose a smaller input", allocation.name,
+                allocation.bytes, std::strerror(errno));
+  }
+  const auto above = std::upper_bound(far_.begin(), far_.end(), allocation.first.raw,
+                                      [](u64 raw, const Far& far) { return raw < far.first; });
+  far_.insert(above, {allocation.first.raw, allocation.bytes, allocation.permission == Permission::kReadWrite, data});
+}
+
+void GuestMemory::free(VirtAddr first) {
+  const auto found = std::find_if(allocations_.begin(), allocations_.end(),
+                                  [&](const Allocation& allocation) { return allocation.first == first; });
+  if (found == allocations_.end()) {
+    const Allocation* gone = freed(first);
+    if (gone != nullptr)
+      input_error("{:#x} is freed twice: it lies in \"{}\", which has been freed", first.raw, gone->name);
+    input_error("{:#x} is freed, where no buffer begins; free the address that the allocation gave", first.raw);
+  }
+  constexpr u64 kRemembered = 1024;  // more than a person asks about
+  const u64 end = first.raw + found->bytes;
+  first.raw - kBase < kNearBytes ? close_near(*found) : close_far(*found);
+  std::erase_if(host_writes_,
+                [&](const WrittenRange& range) { return range.first.raw >= first.raw && range.first.raw < end; });
+  page_changes_.push_back({first, whole_pages(found->bytes), true});
+  freed_.push_back(std::move(*found));
+  if (freed_.size() > kRemembered) freed_.pop_front();
+  allocations_.erase(found);
+}
+
+void GuestMemory::close_near(const Allocation& allocation) {
+  u64 first = allocation.first.raw - kBase, end = first + whole_pages(allocation.bytes);
+  // The host takes the pages back: whoever gets them next finds zeros.
+  const bool closed =
+      madvise(near_ + first, end - first, MADV_DONTNEED) == 0 && mprotect(near_ + first, end - first, PROT_NONE) == 0;
+  SIM_CHECK(closed, "cannot give back the {} bytes of \"{}\": {}", allocation.bytes, allocation.name,
+            std::strerror(errno));
+  for (u64 granule = first / kGranuleBytes; granule < end / kGranuleBytes; ++granule)
+    valid_bytes_[granule] = writable_bytes_[granule] = 0;
+  const auto above = holes_.upper_bound(first);
+  if (above != holes_.end() && above->first == end) {
+    end += above->second;
+    holes_.erase(above);
+  }
+  const auto next = holes_.lower_bound(first);
+  if (next != holes_.begin()) {
+    const auto below = std::prev(next);
+    if (below->first + below->second == first) {
+      first = below->first;
+      holes_.erase(below);
+    }
+  }
+  if (end == end_)
+    end_ = first;
+  else
+    holes_[first] = end - first;
+}
+
+void GuestMemory::close_far(const Allocation& allocation) {
+  const Far* gone = far(allocation.first);
+  munmap(gone->data, whole_pages(gone->bytes));
+  far_.erase(far_.begin() + (gone - far_.data()));
+}
+
+const GuestMemory::Far* GuestMemory::far(VirtAddr va) const noexcept {
+  const auto above =
+      std::upper_bound(far_.begin(), far_.end(), va.raw, [](u64 raw, const Far& far) { return raw < far.first; });
+  return above == far_.begin() ? nullptr : &*std::prev(above);
+}
+
+bool GuestMemory::far_inside(VirtAddr va, u32 bytes, bool to_write) const noexcept {
+  const Far* its = far(va);
+  if (its == nullptr || (to_write && !its->writable)) return false;
+  const u64 offset = va.raw - its->first;
+  return offset < its->bytes && bytes <= its->bytes - offset;
+}
+
+const u8* GuestMemory::far_at(VirtAddr va) const noexcept {
+  const Far* its = far(va);
+  return its->data + (va.raw - its->first);
 }
 
 void GuestMemory::check_range(VirtAddr va, u64 bytes) const {
@@ -73,6 +231,12 @@ const GuestMemory::Allocation* GuestMemory::nearest(VirtAddr va) const {
   const auto above = std::upper_bound(allocations_.begin(), allocations_.end(), va.raw,
                                       [](u64 raw, const Allocation& a) { return raw < a.first.raw; });
   return above == allocations_.begin() ? nullptr : &*std::prev(above);
+}
+
+const GuestMemory::Allocation* GuestMemory::freed(VirtAddr va) const {
+  const auto gone = std::find_if(freed_.rbegin(), freed_.rend(),
+                                 [&](const Allocation& allocation) { return overlap(allocation, va.raw, va.raw + 1); });
+  return gone == freed_.rend() ? nullptr : &*gone;
 }
 
 const GuestMemory::Allocation& GuestMemory::symbol(std::string_view name) const {

@@ -1,11 +1,15 @@
 // A tenant's memory: its allocations at virtual addresses, and the bytes behind them. This is the functional half;
 // where a page lies physically and what it costs to find out belongs to translation/.
 //
-// Every allocation starts on a page of its own. The bytes sit in one reserved stretch of the host's address space, so
-// an access needs one subtraction and one look at how many bytes of its 4 KB granule are valid: no hash, no search.
+// Every allocation starts on a page of its own. Near ones, where `allocate` puts them, sit in one reserved stretch of
+// the host's address space, so that an access needs one subtraction and one look at how many bytes of its 4 KB granule
+// are valid: no hash, no search. Far ones, anywhere else in 48 bits, each have a stretch of their own that is searched
+// for. Allocations can be freed, between launches; the host forgets their bytes, and their addresses can be used again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,22 +33,39 @@ class GuestMemory {
   static constexpr u64 kLocalWindow = 0x0200'0000;
   static constexpr u64 kWindowBytes = 0x0100'0000;
   static constexpr u32 kGranuleBytes = 4096;
+  /// Addresses have 48 bits. Those from kBase on, for so many bytes, are near.
+  static constexpr u64 kEnd = u64{1} << 48;
+  static constexpr u64 kNearBytes = u64{32} << 30;
 
-  explicit GuestMemory(PageSize page_size, u64 capacity_bytes = u64{32} << 30);
+  /// `near_bytes`, at most kNearBytes, are what `allocate` may use.
+  explicit GuestMemory(PageSize page_size, u64 near_bytes = kNearBytes);
   ~GuestMemory();
   GuestMemory(const GuestMemory&) = delete;
   GuestMemory& operator=(const GuestMemory&) = delete;
 
-  /// Zero-filled, on pages of its own. An allocation beyond the capacity is the user's error.
+  /// Zero-filled, on pages of its own: the lowest free ones that are near. What finds no place is the user's error.
   VirtAddr allocate(std::string_view name, u64 bytes, Permission permission = Permission::kReadWrite);
+  /// The same at a given address, near or far, from kBase on. One that is no multiple of the page size, or whose pages
+  /// another allocation has, is the user's error.
+  VirtAddr allocate_at(std::string_view name, VirtAddr first, u64 bytes,
+                       Permission permission = Permission::kReadWrite);
+  /// Ends the allocation that begins there, between launches; where none does it is the user's error. Kernels that touch
+  /// it afterwards fault, as long as its addresses are nobody else's.
+  void free(VirtAddr first);
 
   /// Whether all the bytes lie inside one allocation. `bytes` is a power of two up to 16 and `va` a multiple of it.
   bool contains(VirtAddr va, u32 bytes) const noexcept { return inside(valid_bytes_, va, bytes); }
   /// The same for bytes that a kernel may write.
   bool writable(VirtAddr va, u32 bytes) const noexcept { return inside(writable_bytes_, va, bytes); }
-  /// Where the byte at `va` lies on the host; `va` must be contained.
-  u8* at(VirtAddr va) noexcept { return data_ + (va.raw - kBase); }
-  const u8* at(VirtAddr va) const noexcept { return data_ + (va.raw - kBase); }
+  /// Where the byte at `va` lies on the host; `va` must be contained. The bytes of one allocation lie next to each
+  /// other.
+  u8* at(VirtAddr va) noexcept { return const_cast<u8*>(std::as_const(*this).at(va)); }
+  const u8* at(VirtAddr va) const noexcept {
+    const u64 offset = va.raw - kBase;
+    if (offset < kNearBytes) [[likely]]
+      return near_ + offset;
+    return far_at(va);
+  }
 
   /// What the host side of a program reads and writes. Ranges the host wrote are remembered until taken: caches that
   /// hold them must forget them.
@@ -63,12 +84,22 @@ class GuestMemory {
     u64 bytes;
     Permission permission = Permission::kReadWrite;
   };
+  /// Those that are not freed, by address.
   const std::vector<Allocation>& allocations() const { return allocations_; }
   /// The allocation that holds `va`, or the nearest one below it, or null.
   const Allocation* nearest(VirtAddr va) const;
+  /// What held `va` before it was freed, if nothing has been allocated there since, or null. It is remembered for the
+  /// sake of messages, and not for ever.
+  const Allocation* freed(VirtAddr va) const;
   u64 footprint_bytes() const;
-  /// From kBase to the end of the last allocation's last page.
-  u64 allocated_bytes() const { return end_; }
+
+  /// Pages that an allocation took or gave back. They are remembered until whoever maps pages takes them.
+  struct PageChange {
+    VirtAddr first;
+    u64 bytes;  // whole pages
+    bool freed;
+  };
+  std::vector<PageChange> take_page_changes() { return std::exchange(page_changes_, {}); }
   /// Module variables of a program by name: what cudaGetSymbolAddress finds. Unknown names are the user's error.
   void define_symbol(std::string_view name, VirtAddr va, u64 bytes) {
     symbols_.push_back({std::string(name), va, bytes});
@@ -82,18 +113,39 @@ class GuestMemory {
  private:
   bool inside(const std::vector<u16>& bytes_of_granule, VirtAddr va, u32 bytes) const noexcept {
     const u64 offset = va.raw - kBase;
-    if (offset >= end_) return false;
+    if (offset >= end_) [[unlikely]]
+      return far_inside(va, bytes, &bytes_of_granule == &writable_bytes_);
     return (offset & (kGranuleBytes - 1)) + bytes <= bytes_of_granule[offset / kGranuleBytes];
   }
+  /// A far allocation.
+  struct Far {
+    u64 first, bytes;
+    bool writable;
+    u8* data;
+  };
+  const Far* far(VirtAddr va) const noexcept;
+  bool far_inside(VirtAddr va, u32 bytes, bool to_write) const noexcept;
+  const u8* far_at(VirtAddr va) const noexcept;
   void check_range(VirtAddr va, u64 bytes) const;
+  u64 whole_pages(u64 bytes) const;
+  VirtAddr take(std::string_view name, VirtAddr first, u64 bytes, Permission permission);
+  void open_near(const Allocation& allocation);
+  void open_far(const Allocation& allocation);
+  void take_hole(u64 first, u64 bytes);
+  void close_near(const Allocation& allocation);
+  void close_far(const Allocation& allocation);
 
   PageSize page_size_;
-  u64 capacity_;
-  u64 end_ = 0;  // offset of the first byte never allocated, a multiple of the page size
-  u8* data_ = nullptr;
+  u64 near_bytes_;
+  u64 end_ = 0;  // offset of the first byte behind all near allocations, a multiple of the page size
+  u8* near_ = nullptr;
+  std::map<u64, u64> holes_;         // free bytes below end_, by offset; none touches another or end_
+  std::vector<Far> far_;             // by address
   std::vector<u16> valid_bytes_;     // per granule: how many of its first bytes are allocated,
   std::vector<u16> writable_bytes_;  // and may be written
   std::vector<Allocation> allocations_;
+  std::deque<Allocation> freed_;  // the last ones
+  std::vector<PageChange> page_changes_;
   std::vector<Allocation> symbols_;
   std::vector<WrittenRange> host_writes_;
 };
@@ -105,6 +157,9 @@ class Buffer {
   Buffer() = default;
   Buffer(GuestMemory& memory, std::string_view name, u64 count, Permission permission = Permission::kReadWrite)
       : first_(memory.allocate(name, count * sizeof(T), permission)), count_(count) {}
+  Buffer(GuestMemory& memory, std::string_view name, VirtAddr first, u64 count,
+         Permission permission = Permission::kReadWrite)
+      : first_(memory.allocate_at(name, first, count * sizeof(T), permission)), count_(count) {}
 
   VirtAddr address() const { return first_; }
   u64 size() const { return count_; }

@@ -101,6 +101,7 @@ struct LaunchShape {
   u32 registers_per_thread = 0;  // 32-bit registers, rounded up to 8
   u32 shared_bytes_per_block = 0;
   u32 scoreboard_names = 0;  // DecodedInst::registers are below this
+  LaunchId launch{};
 };
 
 /// A tenant touched memory that is not its own, or its program broke a rule of the machine. It stops that tenant only.
@@ -120,11 +121,12 @@ class InstStream {
 
   /// The program runs, for the first time or again: variables of its device code have their initial values.
   virtual void begin_run() {}
-  /// Makes a launch current. One launch of a stream runs at a time; a launch that does not fit its kernel is an
-  /// InputError.
+  /// A launch begins; others may be in flight. One that does not fit its kernel is an InputError.
   virtual LaunchShape begin_launch(const Launch& launch) = 0;
-  /// Creates block number `block` of the current launch with its warps ready to run; `sm` is what %smid reads.
-  virtual BlockRef begin_block(u64 block, SmId sm = SmId{0}) = 0;
+  /// All blocks of the launch have ended, and no other of it will begin: its state is freed.
+  virtual void end_launch(LaunchId) {}
+  /// Creates block number `block` of a launch with its warps ready to run; `sm` is what %smid reads.
+  virtual BlockRef begin_block(LaunchId launch, u64 block, SmId sm = SmId{0}) = 0;
   virtual WarpRef warp(BlockRef block, u32 index) const = 0;
   virtual WarpStatus status(WarpRef warp) const = 0;
   /// All warps are done (or are given up): its state is freed.
@@ -138,10 +140,10 @@ class InstStream {
   /// When the last lane is performed the reference is dead.
   virtual void perform_atomic(AtomicRef atomic, u64 lanes) = 0;
 
-  /// The block as a value, and a block made from one, on the same or another SM. No atomic of the block may be pending.
-  /// `save` leaves the block as it is; a restored block is a new one.
+  /// The block as a value, and a block of the same launch made from one, on the same or another SM. No atomic of the
+  /// block may be pending. `save` leaves the block as it is; a restored block is a new one.
   virtual BlockImage save(BlockRef block) const = 0;
-  virtual BlockRef restore(const BlockImage& image, SmId sm = SmId{0}) = 0;
+  virtual BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm = SmId{0}) = 0;
 
   /// Where a warp is, in words for a person: file, line and what it waits for.
   virtual std::string whereabouts(WarpRef warp) const = 0;

@@ -1,5 +1,8 @@
-// The host side of a tenant's program: it allocates and fills buffers, launches kernels one after the other, reads
-// results between them, and checks the outcome. Host work takes no simulated time.
+// The host side of a tenant's program: it allocates, fills and frees buffers, launches kernels, reads results between
+// them, and checks the outcome. Host work takes no simulated time.
+//
+// Launches of one stream run one after the other, in the order of issue; those of different streams may run at once.
+// The host works only while nothing of its program runs: what it issues without waiting begins when it waits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/types.h"
@@ -43,6 +47,10 @@ struct Launch {
   Dim3 block;
   u32 dynamic_shared_bytes = 0;
   std::vector<KernelArgument> arguments;
+  u32 stream = 0;
+  /// The host goes on when this and all earlier launches have completed. Otherwise it goes on before they begin: they
+  /// find what it writes or frees meanwhile.
+  bool host_waits = true;
   /// Only the first so many blocks of the grid run, in the order x, y, z (--slice); all by default.
   u64 block_limit = ~u64{0};
 
@@ -74,10 +82,36 @@ class Program {
   virtual void allocate(GuestMemory&) = 0;
   /// Before each execution: fills the buffers and starts from the first launch again. Called again for a relaunch.
   virtual void initialise(GuestMemory&) = 0;
-  /// After `initialise`, and each time the previous launch has completed: what to launch next, or nothing when done.
+  /// After `initialise`, and each time the host goes on after a launch: what to launch next, or nothing when done.
   virtual std::optional<Launch> next(GuestMemory&) = 0;
   /// After the last launch: whether the results are right.
   virtual CheckResult check(const GuestMemory&) const = 0;
 };
+
+/// What the host issues until it waits, in that order.
+struct LaunchBatch {
+  std::vector<Launch> launches;
+  bool last = false;  // the program is done when these have completed
+};
+
+inline LaunchBatch next_batch(Program& program, GuestMemory& memory) {
+  LaunchBatch batch;
+  do {
+    std::optional<Launch> launch = program.next(memory);
+    batch.last = !launch;
+    if (launch) batch.launches.push_back(std::move(*launch));
+  } while (!batch.last && !batch.launches.back().host_waits);
+  return batch;
+}
+
+/// Executes a program without time: `run(launch)` for every launch, in the order of issue.
+template <class Run>
+void for_each_launch(Program& program, GuestMemory& memory, Run&& run) {
+  for (bool last = false; !last;) {
+    const LaunchBatch batch = next_batch(program, memory);
+    for (const Launch& launch : batch.launches) run(launch);
+    last = batch.last;
+  }
+}
 
 }  // namespace terrace

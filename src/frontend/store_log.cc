@@ -9,7 +9,8 @@ void StoreLog::push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 cou
   const u32 first = static_cast<u32>(bytes_.size());
   bytes_.resize(first + count);
   std::memcpy(bytes_.data() + first, bytes, count);
-  if (!entries_.empty()) {
+  // Where a page begins, another allocation may, whose bytes lie elsewhere on the host.
+  if (!entries_.empty() && va.raw % GuestMemory::kGranuleBytes != 0) {
     Entry& last = entries_.back();
     if (last.memory == &memory && last.va.raw + last.count == va.raw) {
       last.count += count;

@@ -13,6 +13,7 @@
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "engine/rng.h"
+#include "frontend/stream_kind.h"
 #include "text/suggest.h"
 #include "text/tree.h"
 
@@ -458,6 +459,19 @@ ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
   reader->read();
   DeviceCode code = read_device_code(reader->source);
   return {std::make_unique<UserProgram>(std::move(reader)), std::move(code)};
+}
+
+ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option,
+                             std::optional<u64> seed) {
+  if (const StreamKind* kind = kind_that_reads(text)) return kind->load(text, seed.value_or(1));
+  if (text.ends_with(".toml")) return load_user_program(text, seed.value_or(1));
+  WorkloadRequest request = parse_workload(text, size, option);
+  request.seed = seed;
+  return make_workload(request);
+}
+
+bool names_file(std::string_view text) {
+  return text.ends_with(".toml") || kind_that_reads(text) != nullptr;
 }
 
 }  // namespace terrace

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "frontend/workload.h"
 
@@ -12,5 +14,12 @@ namespace terrace {
 /// Reads the file and what it names; files it names lie relative to it. Anything wrong is an InputError with file, line
 /// and key. `seed` is of the contents that are drawn, where the file gives none.
 ProgramInstance load_user_program(const std::string& toml_path, u64 seed = 1);
+
+/// What --tenant takes: FILE.toml, NAME[:key=value,...] of a workload, or what a kind of device code reads by itself
+/// (stream_kind.h). A seed stands in for those that programs have of their own.
+ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option = "--tenant",
+                             std::optional<u64> seed = std::nullopt);
+/// Whether that is a file or folder, which says everything itself, and not a workload.
+bool names_file(std::string_view text);
 
 }  // namespace terrace

@@ -14,6 +14,7 @@
 #include "sm/config.h"
 #include "tenancy/sm_partitioner.h"
 #include "translation/config.h"
+#include "translation/page_table.h"
 
 namespace terrace {
 
@@ -140,6 +141,12 @@ struct GpuConfig {
     v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
+    const u64 root_bytes = TableShape(pages, line_bytes).node_bytes(1);
+    v.require(
+        root_bytes <= FrameAllocator::kMostBytes, "pages.level_bits",
+        "leaves {} bytes to the root of a page table, more than a frame holds ({}); raise it, or set pages.entries "
+        "= \"packed\"",
+        root_bytes, FrameAllocator::kMostBytes);
     v.require(l1.bytes % (l1.ways * line_bytes) == 0 && std::has_single_bit(l1.bytes / (l1.ways * line_bytes)),
               "l1.bytes", "must give a power-of-two number of sets of {} ways of {} bytes", l1.ways, line_bytes);
     const u32 slice = l2.bytes / l2.slices;

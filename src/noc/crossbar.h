@@ -95,12 +95,8 @@ class Crossbar {
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
     Output& output = outputs_[output_index];
-    if (output.ports.next_free() > now) {
-      if (output.funnel->any_ready()) scheduler_.wake(output.unit, output.ports.next_free());
-      return nullptr;
-    }
-    output.turn = output.funnel->next_ready(output.pointer);
-    return output.turn == Funnel<Wrapped>::kNoLane ? nullptr : &output.funnel->front(output.turn).packet;
+    // Most ask in vain, and that is to be cheap: an SM asks in every tick.
+    return output.funnel->any_ready() ? front_of_ready(output, now) : nullptr;
   }
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
@@ -185,6 +181,15 @@ class Crossbar {
     Blame blame;
     Resource receiver;  // held by the tenant whose packet was received last
   };
+
+  const Packet* front_of_ready(Output& output, Cycle now) {
+    if (output.ports.next_free() > now) {
+      scheduler_.wake(output.unit, output.ports.next_free());
+      return nullptr;
+    }
+    output.turn = output.funnel->next_ready(output.pointer);
+    return &output.funnel->front(output.turn).packet;
+  }
 
   Scheduler& scheduler_;
   std::vector<Input> inputs_;

@@ -10,7 +10,7 @@
 #include "config/field_list.h"
 #include "engine/check.h"
 #include "engine/hash.h"
-#include "frontend/ptx/execute/machine.h"
+#include "frontend/stream_kind.h"
 #include "version.h"
 
 namespace terrace {
@@ -41,12 +41,12 @@ Loaded load_workload(const ExecOptions& options) {
 
 Loaded load(const ExecOptions& options) {
   Loaded loaded;
-  if (options.program.ends_with(".toml")) {
+  if (names_file(options.program)) {
     if (!options.size.empty() || !options.variant.empty() || !options.seed.empty() || !options.slice.empty() ||
         !options.params.empty())
       input_error("{}: sizes, variants, seeds, slices and parameters belong to workloads; edit the file instead",
                   options.program);
-    loaded.instance = load_user_program(options.program);
+    loaded.instance = load_program(options.program, InputSize::kTiny, "exec");
   } else if (options.program.ends_with(".ptx") || options.program.ends_with(".cu")) {
     input_error(
         "{}: device code alone does not say what to launch; describe it in a TOML file (docs/add_a_workload.md)",
@@ -92,14 +92,13 @@ double rate(const ExecResult& result) {
 
 std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory) {
   std::vector<KernelCounts> kernels;  // in the order of their first launches
-  while (const auto launch = program.next(memory)) {
+  for_each_launch(program, memory, [&](const Launch& launch) {
     FunctionalRunner runner(stream);
-    runner.run(*launch);
-    auto known =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == launch->kernel; });
-    if (known == kernels.end()) known = kernels.insert(known, {launch->kernel, {}});
+    runner.run(launch);
+    auto known = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == launch.kernel; });
+    if (known == kernels.end()) known = kernels.insert(known, {launch.kernel, {}});
     known->counts += runner.counts();
-  }
+  });
   return kernels;
 }
 
@@ -116,10 +115,10 @@ ExecResult execute_program(const ExecOptions& options) {
   GuestMemory memory(PageSize::k4K);
   program.allocate(memory);
   result.footprint_bytes = memory.footprint_bytes();
-  ptx::Machine machine(ptx::parse_module(code.file, code.ptx), memory);
+  const std::unique_ptr<InstStream> stream = make_stream(code, memory);
   program.initialise(memory);
   const auto from = std::chrono::steady_clock::now();
-  result.kernels = run_functionally(program, machine, memory);
+  result.kernels = run_functionally(program, *stream, memory);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
   for (const auto& [kernel, counts] : result.kernels) result.total += counts;
   result.digest = memory.digest();

@@ -9,7 +9,7 @@
 
 #include "config/field_list.h"
 #include "engine/hash.h"
-#include "frontend/ptx/read/parser.h"
+#include "frontend/stream_kind.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
 #include "run/tenant_spec.h"
@@ -35,8 +35,12 @@ void hash_named_files(const Tree& tree, const fs::path& folder, std::string& int
 }
 
 ProgramFacts user_program_facts(const std::string& path) {
+  if (const StreamKind* kind = kind_that_reads(path)) {
+    const std::string code = hash_text(kind->load(path, 1).code.hash());
+    return {code, code, 0};
+  }
   const ProgramInstance instance = load_user_program(path);
-  ptx::parse_module(instance.code.file, instance.code.ptx);  // its mistakes are told before anything runs
+  stream_kind(instance.code.kind).check(instance.code);  // its mistakes are told before anything runs
   const std::string text = read_file(path);
   std::string all = hash_text(instance.code.hash()) + "\n" + text;
   hash_named_files(parse_toml(text, path), fs::path(path).parent_path(), all);

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "engine/check.h"
-#include "frontend/ptx/execute/machine.h"
-#include "frontend/ptx/read/parser.h"
+#include "frontend/stream_kind.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
 #include "gpu/gpu.h"
@@ -29,7 +28,7 @@ struct Tenant {
   TenantSpec spec;
   ProgramInstance instance;
   std::unique_ptr<GuestMemory> memory;
-  std::unique_ptr<ptx::Machine> machine;
+  std::unique_ptr<InstStream> stream;
   std::vector<u32> sms;
 };
 
@@ -46,13 +45,6 @@ std::vector<std::vector<u32>> share_sms(const GpuConfig& config, u32 tenants) {
   return shares;
 }
 
-ProgramInstance program_of(const TenantSpec& spec, const RunConfig& run) {
-  if (spec.is_file()) return load_user_program(spec.program, run.seed);
-  WorkloadRequest request = parse_workload(spec.program, parse_input_size(run.size), "run.tenants");
-  request.seed = run.seed;
-  return make_workload(request);
-}
-
 std::vector<Tenant> make_tenants(const GpuConfig& config) {
   const std::vector<std::string> names = split_words(config.run.tenants);
   if (names.empty()) input_error("run.tenants: there is no tenant; name a workload (--tenant gups)");
@@ -62,12 +54,10 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
   std::vector<Tenant> tenants;
   for (u32 i = 0; i < names.size(); ++i) {
     const TenantSpec spec = delayed(parse_tenant(names[i]), config.run, i);
-    Tenant tenant{names[i], spec, program_of(spec, config.run), nullptr, nullptr, shares[i]};
+    Tenant tenant{names[i], spec, {}, nullptr, nullptr, shares[i]};
+    tenant.instance = load_program(spec.program, parse_input_size(config.run.size), "run.tenants", config.run.seed);
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
-    const DeviceCode& code = tenant.instance.code;
-    tenant.machine =
-        std::make_unique<ptx::Machine>(ptx::parse_module(code.file, code.ptx, ptx::warp_size_of(config.sm.warp_width)),
-                                       *tenant.memory, ptx::MachineConfig{config.sm.warp_width});
+    tenant.stream = make_stream(tenant.instance.code, *tenant.memory, config.sm.warp_width);
     tenant.instance.program->allocate(*tenant.memory);
     tenants.push_back(std::move(tenant));
   }
@@ -105,7 +95,7 @@ RunResult simulate(const RunRequest& request) {
   std::vector<Tenant> tenants = make_tenants(config);
   std::vector<TenantSetup> setups;
   for (Tenant& tenant : tenants) {
-    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.machine.get(), tenant.sms,
+    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.stream.get(), tenant.sms,
                       tenant.spec.arrive, tenant.spec.leave});
   }
   Gpu gpu(config, std::move(setups), request.options);

@@ -1,4 +1,4 @@
-// A tenant as a user names it: NAME[:key=value,...] or FILE.toml[:key=value,...]. The keys `arrive` and `leave` say
+// A tenant as a user names it: NAME[:key=value,...] or FILE[:key=value,...]. The keys `arrive` and `leave` say
 // when it is on the GPU; all others are parameters of the workload. A file takes only these two.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/types.h"
+#include "frontend/user_program.h"
 #include "gpu/config.h"
 
 namespace terrace {
@@ -19,7 +20,7 @@ struct TenantSpec {
   /// The workload's name, or the file.
   std::string name() const { return program.substr(0, program.find(':')); }
   /// Whether a user's file says what runs.
-  bool is_file() const { return name().ends_with(".toml"); }
+  bool is_file() const { return names_file(name()); }
 };
 
 /// Leaving before arriving and keys that a file does not have are the user's error; `option` is what messages call the

@@ -29,6 +29,7 @@ struct SmContext {
   };
   struct Block {
     BlockRef ref{};
+    LaunchId launch{};
     u64 number = 0;  // in its launch
     TenantId tenant{};
     u32 warps = 0, undrained = 0;

@@ -109,7 +109,7 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
   records_.free(ref);
 }
 
-void LoadStoreUnit::accept_translations(Cycle now) {
+void LoadStoreUnit::take_translations(Cycle now) {
   translator_.accept(
       now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
 }

@@ -73,7 +73,9 @@ class LoadStoreUnit {
 
   /// Takes what arrived, then makes line accesses. Instructions that completed are appended to `done`.
   void accept_replies(Cycle now, std::vector<Done>& done);
-  void accept_translations(Cycle now);
+  void accept_translations(Cycle now) {
+    if (translator_.has_answer(now)) take_translations(now);
+  }
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
@@ -129,6 +131,7 @@ class LoadStoreUnit {
     return (!translates_after_l1() && translator_.any_ready()) ||
            (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
+  void take_translations(Cycle now);
   bool access_next(Cycle now);
   bool access_head(Cycle now);
   bool translate_then_access(LineAccess& line, Cycle now);

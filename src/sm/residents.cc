@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "engine/check.h"
 #include "sm/sm.h"
@@ -48,17 +49,21 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
               index(start.tenant), index(*root_));
     change_root(start.tenant, now);
   }
-  // A block that was elsewhere must see what it wrote there.
-  if (start.launch != seen_launch_[index(start.tenant)] || start.image) {
-    seen_launch_[index(start.tenant)] = start.launch;
+  // A launch must see what those wrote that ended before it began, and a block that was elsewhere what it wrote there.
+  LaunchId& newest = newest_launch_[index(start.tenant)];
+  if (start.launch > newest || start.image) {
+    newest = std::max(newest, start.launch);
     memory_.invalidate_l1();
   }
+  wiring_.memory.truth.starts_block(id_, start.tenant, start.launch, start.image != nullptr);
   const auto place = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
   SIM_CHECK(place != blocks_.end() && std::popcount(free_slots_) >= static_cast<int>(start.warps),
             "a block of {} warps came to an SM without room for it", start.warps);
   InstStream& stream = *wiring_.streams[index(start.tenant)];
   Block& block = *place;
-  block.ref = start.image ? stream.restore(*start.image, id_) : stream.begin_block(start.block, id_);
+  block.ref = start.image ? stream.restore(start.launch, *start.image, id_)
+                          : stream.begin_block(start.launch, start.block, id_);
+  block.launch = start.launch;
   block.number = start.block;
   block.tenant = start.tenant;
   block.warps = block.undrained = start.warps;
@@ -104,13 +109,14 @@ std::vector<UnfinishedBlock> Sm::take_blocks(Cycle now) {
   for (Block& block : blocks_) {
     if (!block.live) continue;
     const InstStream& stream = *wiring_.streams[index(block.tenant)];
-    taken.push_back({block.number, block.tenant, std::make_shared<BlockImage>(stream.save(block.ref))});
+    taken.push_back({block.number, block.launch, block.tenant, std::make_shared<BlockImage>(stream.save(block.ref))});
     for (u32 i = 0; i < block.warps; ++i) warps_[block.slots[i]].state = WarpState::kFree;
     vacate(block);
     ++stats.unfinished_blocks;
     event(now, "block {} of tenant {} leaves unfinished", block.number, index(block.tenant));
   }
-  std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  std::sort(taken.begin(), taken.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.launch, a.block) < std::pair(b.launch, b.block); });
   scheduler_.wake(self_, now);
   return taken;
 }

@@ -263,7 +263,7 @@ void Sm::try_drain(u32 slot, Cycle now) {
   vacate(block);
   ++stats.blocks_done[block.tenant];
   event(now, "a block of tenant {} ends", index(block.tenant));
-  finished_.push_back({block.tenant});
+  finished_.push_back({block.tenant, block.launch});
 }
 
 void Sm::send_done(Cycle now) {

@@ -90,7 +90,7 @@ class Sm final : public Unit, private SmContext {
   }
   void resume_issue(Cycle now);
   bool drained() const { return memory_.drained(); }
-  /// All blocks leave, unfinished, in the order of their numbers. The SM is held and drained.
+  /// All blocks leave, unfinished, in the order of their launches and numbers. The SM is held and drained.
   std::vector<UnfinishedBlock> take_blocks(Cycle now);
   /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
   void switch_to(TenantId tenant, Cycle now, Cycle resume);
@@ -150,10 +150,10 @@ class Sm final : public Unit, private SmContext {
   u32 next_dynamic_id_ = 0;
   Cycle held_until_ = 0;  // kNever: held
   bool stops_when_drained_ = false;
-  std::vector<SmContext> aside_;  // by tenant, when they take turns
-  std::optional<TenantId> root_;  // whose page tables the SM uses; none before its first block
-  std::array<u32, kMaxTenants> seen_launch_{};
-  std::vector<BlockDone> finished_;  // not yet told to the dispatcher
+  std::vector<SmContext> aside_;                       // by tenant, when they take turns
+  std::optional<TenantId> root_;                       // whose page tables the SM uses; none before its first block
+  std::array<LaunchId, kMaxTenants> newest_launch_{};  // of each tenant, that has had a block here
+  std::vector<BlockDone> finished_;                    // not yet told to the dispatcher
   std::vector<LoadStoreUnit::Done> completed_;
   StoreLog stores_;
   Effect effect_;

@@ -84,6 +84,9 @@ class Translator {
   /// this SM's instructions asked for, and how long after that it ended.
   template <class F>
   void accept(Cycle now, F&& on_walk);
+  bool has_answer(Cycle now) const {
+    return wiring_.port.answers != nullptr && wiring_.port.answers->front(now) != nullptr;
+  }
 
   /// Lines whose page is known by now, in order.
   bool any_ready() const { return ready_first_.valid(); }
@@ -166,9 +169,8 @@ class Translator {
 
 template <class F>
 void Translator::accept(Cycle now, F&& on_walk) {
-  Link<Translation>* answers = wiring_.port.answers;
-  while (answers != nullptr && answers->front(now)) {
-    const Translation answer = answers->pop(now);
+  while (has_answer(now)) {
+    const Translation answer = wiring_.port.answers->pop(now);
     awaits_answer_ = false;
     stats.evictions += tlb_.fill(answer.key, answer.frame);
     const TenantId tenant = tenant_of_key(answer.key);

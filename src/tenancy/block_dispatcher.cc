@@ -23,11 +23,9 @@ BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp
 }
 
 void BlockDispatcher::launch(TenantId id, const LaunchShape& shape, Cycle at) {
-  TenantState& tenant = tenants_[index(id)];
-  SIM_CHECK(!tenant.active, "tenant {} launches {} while {} runs", index(id), shape.kernel, tenant.shape.kernel);
   const u64 registers = u64{shape.registers_per_thread} * warp_width_ * shape.warps_per_block;
-  tenant.needs = {shape.warps_per_block, 1, registers, shape.shared_bytes_per_block};
-  if (!whole_sm_.fits(tenant.needs)) {
+  const SmRoom needs{shape.warps_per_block, 1, registers, shape.shared_bytes_per_block};
+  if (!whole_sm_.fits(needs)) {
     input_error(
         "kernel {} needs {} warps, {} registers and {} bytes of shared memory per block, more than an SM has ({}, {}, "
         "{}); "
@@ -35,14 +33,17 @@ void BlockDispatcher::launch(TenantId id, const LaunchShape& shape, Cycle at) {
         shape.kernel, shape.warps_per_block, registers, shape.shared_bytes_per_block, whole_sm_.warps,
         whole_sm_.registers, whole_sm_.shared_bytes);
   }
-  tenant.shape = shape;
-  tenant.next = tenant.ended = 0;
-  tenant.total = shape.blocks;
-  tenant.launch = ++launches_;
-  tenant.at = at;
-  tenant.active = true;
+  tenants_[index(id)].launches.push_back({.shape = shape, .needs = needs, .total = shape.blocks, .at = at});
   ++stats.launches[id];
   scheduler_.wake(self_, at);
+}
+
+const BlockDispatcher::InFlight& BlockDispatcher::in_flight(TenantId tenant, LaunchId launch) const {
+  const std::vector<InFlight>& all = tenants_[index(tenant)].launches;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const InFlight& its) { return its.shape.launch == launch; });
+  SIM_CHECK(found != all.end(), "launch {} of tenant {} is not in flight", index(launch), index(tenant));
+  return *found;
 }
 
 void BlockDispatcher::assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now) {
@@ -56,35 +57,36 @@ void BlockDispatcher::give_turn(TenantId tenant, Cycle at) {
   scheduler_.wake(self_, at);
 }
 
-Cycle BlockDispatcher::may_send_from(TenantId id, const TenantState& tenant) const {
-  if (!take_turns_) return tenant.at;
-  return turn_ == id ? std::max(tenant.at, turn_from_) : kNever;
+Cycle BlockDispatcher::may_send_from(TenantId id, const InFlight& launch) const {
+  if (!take_turns_) return launch.at;
+  return turn_ == id ? std::max(launch.at, turn_from_) : kNever;
 }
 
 void BlockDispatcher::cancel(TenantId id) {
-  TenantState& tenant = tenants_[index(id)];
-  if (!tenant.active) return;
-  tenant.total = tenant.next;
-  tenant.unfinished.clear();
-  finish(tenant, id);
+  for (InFlight& launch : tenants_[index(id)].launches) {
+    launch.total = launch.next;
+    launch.unfinished.clear();
+  }
+  finish(id);
 }
 
-/// Whether the last block of a launch is back.
-bool BlockDispatcher::finish(TenantState& tenant, TenantId id) {
-  if (tenant.out > 0 || tenant.has_blocks()) return false;
-  tenant.active = false;
-  finished_.push_back(id);
-  return true;
+/// Whether the last block of any launch is back.
+bool BlockDispatcher::finish(TenantId id) {
+  std::vector<InFlight>& launches = tenants_[index(id)].launches;
+  for (const InFlight& launch : launches) {
+    if (launch.over()) finished_.push_back({id, launch.shape.launch});
+  }
+  return std::erase_if(launches, [](const InFlight& launch) { return launch.over(); }) > 0;
 }
 
 void BlockDispatcher::take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open) {
   for (UnfinishedBlock& block : blocks) {
-    TenantState& tenant = tenants_[index(block.tenant)];
-    room(sm, block.tenant).give_back(tenant.needs);
-    --tenant.out;
+    InFlight& launch = in_flight(block.tenant, block.launch);
+    room(sm, block.tenant).give_back(launch.needs);
+    --launch.out;
     ++stats.unfinished_blocks;
     event(now, "block {} of tenant {} comes back unfinished from SM {}", block.block, index(block.tenant), sm);
-    tenant.unfinished.push_back(std::move(block));
+    launch.unfinished.push_back(std::move(block));
   }
   opens_[sm] = open;
   scheduler_.wake(self_, now);
@@ -96,8 +98,8 @@ std::optional<TenantId> BlockDispatcher::holder(u32 sm) const {
   return holders_[sm];
 }
 
-u64 BlockDispatcher::context_bytes(TenantId tenant) const {
-  const SmRoom& needs = tenants_[index(tenant)].needs;
+u64 BlockDispatcher::context_bytes(TenantId tenant, LaunchId launch) const {
+  const SmRoom& needs = in_flight(tenant, launch).needs;
   return needs.registers * sizeof(u32) + needs.shared_bytes;
 }
 
@@ -105,11 +107,13 @@ Cycle BlockDispatcher::tick(Cycle now) {
   accept_done(now);
   Cycle next = kNever;
   for (u32 i = 0; i < tenants_.size(); ++i) {
-    TenantState& tenant = tenants_[i];
-    if (!tenant.active || !tenant.has_blocks()) continue;
-    if (const Cycle from = may_send_from(TenantId(i), tenant); from > now) {
+    std::vector<InFlight>& launches = tenants_[i].launches;
+    const auto oldest =
+        std::find_if(launches.begin(), launches.end(), [](const InFlight& launch) { return launch.has_blocks(); });
+    if (oldest == launches.end()) continue;
+    if (const Cycle from = may_send_from(TenantId(i), *oldest); from > now) {
       next = std::min(next, from);
-    } else if (send_blocks(tenant, TenantId(i), now)) {
+    } else if (send_blocks(*oldest, TenantId(i), now)) {
       next = now + 1;
     }
   }
@@ -119,54 +123,55 @@ Cycle BlockDispatcher::tick(Cycle now) {
 void BlockDispatcher::accept_done(Cycle now) {
   for (u32 sm = 0; sm < ports_.size(); ++sm) {
     while (ports_[sm].done->front(now)) {
-      const TenantId id = ports_[sm].done->pop(now).tenant;
-      TenantState& tenant = tenants_[index(id)];
-      room(sm, id).give_back(tenant.needs);
-      --tenant.out;
-      ++tenant.ended;
-      ++stats.blocks_back[id];
-      if (finish(tenant, id)) scheduler_.stop();
+      const BlockDone done = ports_[sm].done->pop(now);
+      InFlight& launch = in_flight(done.tenant, done.launch);
+      room(sm, done.tenant).give_back(launch.needs);
+      --launch.out;
+      ++launch.ended;
+      ++stats.blocks_back[done.tenant];
+      if (finish(done.tenant)) scheduler_.stop();
     }
   }
 }
 
 /// Whether any block left: then another may in the next cycle. Otherwise one that comes back wakes this unit.
-bool BlockDispatcher::send_blocks(TenantState& tenant, TenantId id, Cycle now) {
+bool BlockDispatcher::send_blocks(InFlight& launch, TenantId id, Cycle now) {
   bool sent = false;
-  for (const u32 sm : tenant.sms) {
-    if (!tenant.has_blocks()) break;
-    if (!may_hold(sm, id, now) || !room(sm, id).fits(tenant.needs) || !ports_[sm].starts->can_push(now)) continue;
-    room(sm, id).take(tenant.needs);
+  for (const u32 sm : tenants_[index(id)].sms) {
+    if (!launch.has_blocks()) break;
+    if (!may_hold(sm, id, now) || !room(sm, id).fits(launch.needs) || !ports_[sm].starts->can_push(now)) continue;
+    room(sm, id).take(launch.needs);
     holders_[sm] = id;
-    BlockStart block = next_block(tenant, id);
+    BlockStart block = next_block(launch, id);
     event(now, "block {} of tenant {} goes to SM {}", block.block, index(id), sm);
     ports_[sm].starts->push(now, std::move(block));
-    ++tenant.out;
+    ++launch.out;
     ++stats.blocks_sent[id];
     sent = true;
   }
   return sent;
 }
 
-BlockStart BlockDispatcher::next_block(TenantState& tenant, TenantId id) {
-  BlockStart start{0, tenant.launch, tenant.shape.warps_per_block, id};
-  if (tenant.unfinished.empty()) {
-    start.block = tenant.next++;
+BlockStart BlockDispatcher::next_block(InFlight& launch, TenantId id) {
+  BlockStart start{0, launch.shape.launch, launch.shape.warps_per_block, id};
+  if (launch.unfinished.empty()) {
+    start.block = launch.next++;
     return start;
   }
-  start.block = tenant.unfinished.front().block;
-  start.image = std::move(tenant.unfinished.front().image);
-  tenant.unfinished.pop_front();
+  start.block = launch.unfinished.front().block;
+  start.image = std::move(launch.unfinished.front().image);
+  launch.unfinished.pop_front();
   return start;
 }
 
 void BlockDispatcher::explain(std::ostream& out) const {
   for (const TenantState& tenant : tenants_) {
-    if (!tenant.active) continue;
-    out << tenant.shape.kernel << ": " << tenant.ended << " of " << tenant.total << " blocks have ended, " << tenant.out
-        << " are on SMs";
-    if (!tenant.unfinished.empty()) out << ", " << tenant.unfinished.size() << " wait unfinished for a place";
-    out << '\n';
+    for (const InFlight& launch : tenant.launches) {
+      out << launch.shape.kernel << ": " << launch.ended << " of " << launch.total << " blocks have ended, "
+          << launch.out << " are on SMs";
+      if (!launch.unfinished.empty()) out << ", " << launch.unfinished.size() << " wait unfinished for a place";
+      out << '\n';
+    }
   }
 }
 

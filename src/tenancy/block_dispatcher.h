@@ -1,8 +1,9 @@
 // Hands thread blocks to SMs: each tenant's blocks in order, to the SMs that are its own, as soon as one has room
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
-// every block it sends comes back. An SM that goes to another tenant gets its first block when it has given back all of
-// the last one's. Blocks that come back unfinished go before those that have not begun. When tenants take turns, every
-// SM has as much room for each of them, and the one whose turn it is sends.
+// every block it sends comes back. Of a tenant's launches in flight the oldest that has blocks left sends; the next one
+// gets the room that is left when the last of them has gone. An SM that goes to another tenant gets its first block when
+// it has given back all of the last one's. Blocks that come back unfinished go before those that have not begun. When
+// tenants take turns, every SM has as much room for each of them, and the one whose turn it is sends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,7 +48,8 @@ class BlockDispatcher final : public Unit {
   void explain(std::ostream& out) const override;
 
   // Between cycles only.
-  /// Starts a launch: its first blocks leave in cycle `at`. One that fits on no SM is an InputError.
+  /// Starts a launch, beside those in flight: its first blocks leave in cycle `at`. One that fits on no SM is an
+  /// InputError.
   void launch(TenantId tenant, const LaunchShape& shape, Cycle at);
   /// No more blocks of this tenant leave; those under way come back.
   void cancel(TenantId tenant);
@@ -57,43 +59,53 @@ class BlockDispatcher final : public Unit {
   void take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open);
   /// Whose blocks are on an SM or on their way there, if any.
   std::optional<TenantId> holder(u32 sm) const;
-  /// Registers and shared memory of one block of a tenant's launch.
-  u64 context_bytes(TenantId tenant) const;
+  /// Registers and shared memory of one block of a launch in flight.
+  u64 context_bytes(TenantId tenant, LaunchId launch) const;
   /// The tenant whose turn begins in cycle `at`. Before the first call no tenant has a turn.
   void give_turn(TenantId tenant, Cycle at);
   /// Nobody sends until a turn is given.
   void end_turn() { turn_from_ = kNever; }
   /// Whether a launch of this tenant has not ended.
-  bool running(TenantId tenant) const { return tenants_[index(tenant)].active; }
-  /// Tenants whose launch has ended since the last call.
-  std::vector<TenantId> take_finished() { return std::exchange(finished_, {}); }
+  bool running(TenantId tenant) const { return !tenants_[index(tenant)].launches.empty(); }
+  struct Ended {
+    TenantId tenant;
+    LaunchId launch;
+  };
+  /// Launches that have ended since the last call.
+  std::vector<Ended> take_finished() { return std::exchange(finished_, {}); }
 
   DispatchStats stats;
 
  private:
-  struct TenantState {
+  struct InFlight {
     LaunchShape shape;
     SmRoom needs;
-    u64 next = 0, total = 0;                 // blocks that have not begun: from next on
-    std::deque<UnfinishedBlock> unfinished;  // blocks that go on
-    u64 out = 0, ended = 0;                  // on SMs or on the way; back for good
-    u32 launch = 0;
+    u64 next = 0, total = 0;                      // blocks that have not begun: from next on
+    std::deque<UnfinishedBlock> unfinished = {};  // blocks that go on
+    u64 out = 0, ended = 0;                       // on SMs or on the way; back for good
     Cycle at = 0;
-    bool active = false;
-    std::vector<u32> sms;
     bool has_blocks() const { return next < total || !unfinished.empty(); }
+    bool over() const { return out == 0 && !has_blocks(); }
+  };
+  struct TenantState {
+    std::vector<u32> sms;
+    std::vector<InFlight> launches;  // oldest first
   };
 
   void accept_done(Cycle now);
-  bool send_blocks(TenantState& tenant, TenantId id, Cycle now);
-  BlockStart next_block(TenantState& tenant, TenantId id);
-  bool finish(TenantState& tenant, TenantId id);
+  bool send_blocks(InFlight& launch, TenantId id, Cycle now);
+  static BlockStart next_block(InFlight& launch, TenantId id);
+  bool finish(TenantId id);
+  const InFlight& in_flight(TenantId tenant, LaunchId launch) const;
+  InFlight& in_flight(TenantId tenant, LaunchId launch) {
+    return const_cast<InFlight&>(std::as_const(*this).in_flight(tenant, launch));
+  }
   SmRoom& room(u32 sm, TenantId id) { return rooms_[(take_turns_ ? index(id) * ports_.size() : 0) + sm]; }
   bool may_hold(u32 sm, TenantId id, Cycle now) const {
     return take_turns_ || ((holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks) && opens_[sm] <= now);
   }
-  /// From when on a tenant may send.
-  Cycle may_send_from(TenantId id, const TenantState& tenant) const;
+  /// From when on a launch may send.
+  Cycle may_send_from(TenantId id, const InFlight& launch) const;
 
   Scheduler& scheduler_;
   UnitId self_{};
@@ -107,8 +119,7 @@ class BlockDispatcher final : public Unit {
   std::vector<TenantId> holders_;  // by SM: who sent a block there last
   std::vector<Cycle> opens_;       // by SM: from when on it takes blocks
   std::vector<TenantState> tenants_;
-  std::vector<TenantId> finished_;
-  u32 launches_ = 0;
+  std::vector<Ended> finished_;
 };
 
 }  // namespace terrace

@@ -1,11 +1,14 @@
-// Every tenant's address space: which page lies in which frame. The page tables say it to walkers; the flat array here
-// says it to whoever must know without walking: the check of every walk, and machines on which translation is ideal.
+// Every tenant's address space: which page lies in which frame. The page tables say it to walkers; here it is said to
+// whoever must know without walking: the check of every walk, and machines on which translation is ideal. Near pages
+// (guest_memory.h) stand in a flat array, far ones in a map.
 //
-// Written between cycles only: when a tenant allocates, or (first touch) when a cycle ends in which a page was touched
+// Written between cycles only: when a tenant allocates or frees, or (first touch) when a cycle ends in which a page was touched
 // for the first time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/check.h"
@@ -24,8 +27,15 @@ class AddressSpaces {
   /// `parts` of memory: one for all tenants, or one for each.
   AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts = 1);
 
-  /// Maps what the tenant has allocated since the last call; under first touch, only makes it known.
-  void cover(TenantId tenant, const GuestMemory& memory);
+  /// A page that lies nowhere any more.
+  struct FreedPage {
+    VirtAddr va;
+    PhysAddr frame;  // may be given to any page from now on
+    PhysAddr entry;  // of the page table, which was changed
+  };
+  /// Maps what the tenant has allocated; under first touch, only makes it known. Pages that it has freed lose their
+  /// frames: whoever holds lines of them, copies of their entries or their translations must forget those.
+  std::vector<FreedPage> cover(TenantId tenant, std::span<const GuestMemory::PageChange> changes);
   /// Gives the page a frame, if it has none yet.
   void touch(TenantId tenant, VirtAddr va);
 
@@ -36,24 +46,39 @@ class AddressSpaces {
   u32 page_shift() const { return shift_; }
   /// Where an address lies, or kUnmapped.
   PhysAddr locate(TenantId tenant, VirtAddr va) const {
-    const u64 offset = va.raw - GuestMemory::kBase;
-    const std::vector<u64>& frames = spaces_[index(tenant)].frames;
-    SIM_DCHECK(offset >> shift_ < frames.size(), "tenant {} has nothing at {:#x}", index(tenant), va.raw);
-    const u64 frame = frames[offset >> shift_];
-    return frame == kNoFrame ? kUnmapped : PhysAddr{frame + (offset & ((u64{1} << shift_) - 1))};
+    const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
+    const Space& space = spaces_[index(tenant)];
+    const u64 frame = page < space.frames.size() ? space.frames[page] : far_frame(space, page);
+    return frame == kNoFrame ? kUnmapped : PhysAddr{frame + (va.raw & ((u64{1} << shift_) - 1))};
   }
-  PhysAddr root(TenantId tenant) const { return spaces_[index(tenant)].root; }
+  /// Where a walk for this address begins.
+  PhysAddr root(TenantId tenant, VirtAddr va = {}) const {
+    const Space& space = spaces_[index(tenant)];
+    const u64 stretch = tables_.shape().stretch(va);
+    return stretch == 0 ? space.root : space.far_roots.at(stretch);
+  }
   const PageTables& tables() const { return tables_; }
 
  private:
   static constexpr u64 kNoFrame = ~u64{0};
   struct Space {
     PhysAddr root;
-    std::vector<u64> frames;  // by page, from GuestMemory::kBase
+    std::vector<u64> frames;  // of near pages, from GuestMemory::kBase
+    // Never iterated.
+    std::unordered_map<u64, u64> far_frames;      // by page, counted from GuestMemory::kBase
+    std::unordered_map<u64, PhysAddr> far_roots;  // by stretch
   };
 
+  static u64 far_frame(const Space& space, u64 page) {
+    const auto found = space.far_frames.find(page);
+    return found == space.far_frames.end() ? kNoFrame : found->second;
+  }
+  u64& frame_of(Space& space, VirtAddr va);
+  PhysAddr root_for(Space& space, VirtAddr va);
   /// Gives the page a new frame; returns where the entry lies that says so.
   PhysAddr place(TenantId tenant, VirtAddr va);
+  /// Takes the frame away; returns where the entry lies that says so.
+  PhysAddr unmap(Space& space, VirtAddr va, PhysAddr frame);
 
   FrameOrder order_;
   u32 shift_;

@@ -16,9 +16,9 @@ FrameAllocator::FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed, u32
   for (u32 part = 0; part < parts; ++part) {
     std::array<Zone, 3>& zones = parts_[part];
     const u64 base = part * bytes;
-    zones[0] = {.base = base, .frame_bits = 12, .count_bits = bits - 1 - 12};
-    zones[1] = {.base = base + bytes / 2, .frame_bits = 16, .count_bits = bits - 2 - 16};
-    zones[2] = {.base = base + bytes / 4 * 3, .frame_bits = 21, .count_bits = bits - 2 - 21};
+    zones[0] = {.base = base, .frame_bits = kFrameBits[0], .count_bits = bits - 1 - 12};
+    zones[1] = {.base = base + bytes / 2, .frame_bits = kFrameBits[1], .count_bits = bits - 2 - 16};
+    zones[2] = {.base = base + bytes / 4 * 3, .frame_bits = kFrameBits[2], .count_bits = bits - 2 - 21};
     for (Zone& zone : zones) {
       for (u64& multiplier : zone.multiplier) multiplier = rng.next() | 1;
     }
@@ -47,18 +47,36 @@ u64 FrameAllocator::spread(const Zone& zone, u64 number) const {
   return number;
 }
 
-PhysAddr FrameAllocator::allocate(u64 bytes, u32 part) {
-  for (Zone& zone : parts_[part]) {
-    if (bytes > u64{1} << zone.frame_bits) continue;
-    if (zone.used >> zone.count_bits != 0) {
-      input_error("pages.memory_bytes: {} bytes of memory have no frame of {} bytes left; give more memory",
-                  u64{1} << part_shift_, u64{1} << zone.frame_bits);
-    }
-    const u64 number = zone.used++;
-    return {zone.base + ((order_ == FrameOrder::kRandom ? spread(zone, number) : number) << zone.frame_bits)};
-  }
+u64 FrameAllocator::frame_bytes(u64 bytes) {
+  for (const u32 bits : kFrameBits)
+    if (bytes <= u64{1} << bits) return u64{1} << bits;
+  return bytes;
+}
+
+FrameAllocator::Zone& FrameAllocator::zone_of(u64 bytes, u32 part) {
+  for (Zone& zone : parts_[part])
+    if (bytes <= u64{1} << zone.frame_bits) return zone;
   SIM_CHECK(false, "no frame holds {} bytes", bytes);
-  return {};
+  return parts_[part][0];
+}
+
+PhysAddr FrameAllocator::allocate(u64 bytes, u32 part) {
+  Zone& zone = zone_of(bytes, part);
+  if (!zone.free.empty()) {
+    const PhysAddr again{zone.free.back()};
+    zone.free.pop_back();
+    return again;
+  }
+  if (zone.used >> zone.count_bits != 0) {
+    input_error("pages.memory_bytes: {} bytes of memory have no frame of {} bytes left; give more memory",
+                u64{1} << part_shift_, u64{1} << zone.frame_bits);
+  }
+  const u64 number = zone.used++;
+  return {zone.base + ((order_ == FrameOrder::kRandom ? spread(zone, number) : number) << zone.frame_bits)};
+}
+
+void FrameAllocator::give_back(PhysAddr frame, u64 bytes) {
+  zone_of(bytes, part_of(frame)).free.push_back(frame.raw);
 }
 
 }  // namespace terrace

@@ -14,6 +14,9 @@ namespace terrace {
 
 class FrameAllocator {
  public:
+  static constexpr std::array<u32, 3> kFrameBits{12, 16, 21};
+  static constexpr u64 kMostBytes = u64{1} << kFrameBits.back();
+
   FrameAllocator(FrameOrder order, u64 memory_bytes, u64 seed, u32 parts = 1);
 
   /// log2 of the bytes of each part: a power of two, so that some memory may belong to none.
@@ -22,6 +25,10 @@ class FrameAllocator {
 
   /// A frame of at least `bytes`: 4 KB, 64 KB or 2 MB, aligned to its size. Memory that is used up is the user's error.
   PhysAddr allocate(u64 bytes, u32 part = 0);
+  /// A frame that allocate() gave for so many bytes is free again: the next one of its size that is given.
+  void give_back(PhysAddr frame, u64 bytes);
+  /// What a frame for so many bytes has, or `bytes` where no frame holds them.
+  static u64 frame_bytes(u64 bytes);
 
  private:
   struct Zone {
@@ -30,7 +37,9 @@ class FrameAllocator {
     u32 count_bits = 0;  // log2 of how many there are
     u64 used = 0;
     std::array<u64, 3> multiplier{};
+    std::vector<u64> free = {};  // given back, by address
   };
+  Zone& zone_of(u64 bytes, u32 part);
   u64 spread(const Zone& zone, u64 number) const;
 
   FrameOrder order_;

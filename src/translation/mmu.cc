@@ -187,7 +187,7 @@ void Mmu::advance_walkers(Cycle now) {
 void Mmu::begin_levels(u32 walker, Cycle now) {
   Walker& its = walkers_[walker];
   its.level = 1;
-  its.node = wiring_.spaces.root(its.walk.tenant);
+  its.node = wiring_.spaces.root(its.walk.tenant, address(its.walk));
   if (walk_cache_.each_level()) return look_at_level(walker, now);
   const WalkCache::Known known = walk_cache_.begin(its.walk);
   if (known.level == 0) return queue_read(walker, now);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "translation/page_table.h"
 
+#include <algorithm>
+
 #include "engine/check.h"
 #include "frontend/guest_memory.h"
 
@@ -14,9 +16,11 @@ TableShape::TableShape(const PagesConfig& pages, u32 line_bytes)
   }
   while (leaf_ > 1 && pages.shift() >= shift_[leaf_ - 1]) --leaf_;
   shift_[leaf_] = pages.shift();
-  // A tenant's addresses end where its memory does; the root decides everything above the second level.
-  constexpr u64 kHighest = GuestMemory::kBase + (u64{32} << 30);
-  mask_[1] = std::bit_ceil((kHighest >> shift_[1]) + 1) - 1;
+  // The root reaches at least to the end of near memory, and as far as its frame has entries.
+  constexpr u64 kNearEnd = GuestMemory::kBase + GuestMemory::kNearBytes;
+  const u64 entries = std::bit_ceil((kNearEnd >> shift_[1]) + 1);
+  const u64 in_frame = FrameAllocator::frame_bytes(entries * entry_bytes_) / entry_bytes_;
+  mask_[1] = std::max(entries, std::min(in_frame, GuestMemory::kEnd >> shift_[1])) - 1;
   for (u32 level = 2; level <= leaf_; ++level) mask_[level] = (u64{1} << (shift_[level - 1] - shift_[level])) - 1;
 }
 
@@ -38,7 +42,7 @@ std::vector<u64>& PageTables::node(PhysAddr base) {
   return nodes_[place_.at(base.raw)];
 }
 
-PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
+PhysAddr PageTables::leaf_node(PhysAddr root, VirtAddr va) {
   PhysAddr at = root;
   for (u32 level = 1; level < shape_.leaf_level(); ++level) {
     const u64 entry = shape_.entry_of(level, va);
@@ -48,8 +52,20 @@ PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
     }
     at = TableEntry{node(at)[entry]}.target();
   }
+  return at;
+}
+
+PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
+  const PhysAddr at = leaf_node(root, va);
   const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
   node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
+  return shape_.address(at, entry);
+}
+
+PhysAddr PageTables::unmap(PhysAddr root, VirtAddr va) {
+  const PhysAddr at = leaf_node(root, va);
+  const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
+  node(at)[entry] = 0;
   return shape_.address(at, entry);
 }
 

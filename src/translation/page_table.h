@@ -3,10 +3,12 @@
 //
 // Level 1 is the root. Below it every level decides `level_bits` bits of the address, down to 4 KB; a larger page ends
 // the walk at the level whose bits hold its size, with fewer entries in that node (64 KB: level 4, 32 entries; 2 MB:
-// level 3). The root decides all bits that are left.
+// level 3). The root decides the bits that are left, as many of 48 as its frame has entries for; where there are more, a
+// table has a root for each stretch of addresses that is used, as if a register each pointed to them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +32,8 @@ class TableShape {
   /// All the bits that the levels down to this one decide: names the entry in the whole table.
   u64 prefix(u32 level, VirtAddr va) const { return va.raw >> shift_[level]; }
   PhysAddr address(PhysAddr node, u64 entry) const { return {node.raw + entry * entry_bytes_}; }
+  /// Addresses with the same number share a root.
+  u64 stretch(VirtAddr va) const { return va.raw >> shift_[1] >> std::countr_one(mask_[1]); }
   u64 entries(u32 level) const { return mask_[level] + 1; }
   u64 node_bytes(u32 level) const { return entries(level) * entry_bytes_; }
 
@@ -59,11 +63,15 @@ class PageTables {
   PhysAddr make_root(u32 part = 0);
   /// Says where a page lies, or from now on lies; returns where the entry that says so is.
   PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame);
+  /// The page lies nowhere any more; returns where its entry is. Nodes stay.
+  PhysAddr unmap(PhysAddr root, VirtAddr va);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
 
  private:
   PhysAddr make_node(u32 level, u32 part);
+  /// Finds the node that holds the page's entry.
+  PhysAddr leaf_node(PhysAddr root, VirtAddr va);
   std::vector<u64>& node(PhysAddr base);
 
   TableShape shape_;

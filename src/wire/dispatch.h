@@ -27,8 +27,8 @@ struct SmRoom {
 };
 
 struct BlockStart {
-  u64 block = 0;   // number in the launch
-  u32 launch = 0;  // grows with each launch of any tenant: a new one invalidates the L1
+  u64 block = 0;  // number in the launch
+  LaunchId launch{};
   u32 warps = 0;
   TenantId tenant{};
   std::shared_ptr<const BlockImage> image = nullptr;  // of a block that goes on; none: it begins
@@ -37,12 +37,14 @@ struct BlockStart {
 /// A block that left its SM before it had ended, with all that it needs to go on elsewhere.
 struct UnfinishedBlock {
   u64 block = 0;  // number in the launch
+  LaunchId launch{};
   TenantId tenant{};
   std::shared_ptr<const BlockImage> image;
 };
 
 struct BlockDone {
   TenantId tenant{};
+  LaunchId launch{};
 };
 
 }  // namespace terrace

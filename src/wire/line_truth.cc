@@ -3,6 +3,8 @@
 
 #ifdef TERRACE_DCHECK
 
+#include <algorithm>
+
 #include "engine/check.h"
 
 namespace terrace {
@@ -37,8 +39,28 @@ void LineTruth::host_writes(u64 first, u64 end) {
   }
 }
 
-void LineTruth::launches(TenantId tenant) {
-  launched_[index(tenant)] = number_;
+void LineTruth::launches(TenantId tenant, LaunchId launch) {
+  std::vector<u64>& launched = launched_[index(tenant)];
+  launched.resize(index(launch) + 1);
+  launched.back() = asked_about_[index(tenant)] = number_;
+}
+
+void LineTruth::starts_block(SmId sm, TenantId tenant, LaunchId launch, bool resumed) {
+  if (l1_is_from_.size() <= index(sm)) l1_is_from_.resize(index(sm) + 1);
+  const std::vector<u64>& launched = launched_[index(tenant)];
+  const u64 began = index(launch) < launched.size() ? launched[index(launch)] : 0;
+  u64& from = l1_is_from_[index(sm)][index(tenant)];
+  from = std::max(from, resumed ? number_ : began);
+  asked_about_[index(tenant)] = std::max(asked_about_[index(tenant)], from);
+}
+
+/// 0 where that is forgotten: nothing can be demanded.
+u64 LineTruth::Line::latest_at(u64 time) const {
+  if (latest <= time) return latest;
+  for (const u64 version : earlier) {
+    if (version <= time) return version;
+  }
+  return 0;
 }
 
 LineCopy LineTruth::memory_gives(PhysAddr line) {
@@ -69,7 +91,10 @@ void LineTruth::performs(LineCopy& copy, const Access& access) {
   Line& line = lines_[copy.line];
   SIM_CHECK(copy.version == line.latest, "the L2 writes to version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, line.latest);
-  if (line.latest <= launched_[index(access.tenant)]) line.before_launch = line.latest;
+  if (line.latest <= asked_about_[index(access.tenant)]) {
+    std::shift_right(line.earlier.begin(), line.earlier.end(), 1);
+    line.earlier[0] = line.latest;
+  }
   copy.version = line.latest = ++number_;
   ++writes_[writer(copy.line, access.sm)].performed;
 }
@@ -116,17 +141,17 @@ void LineTruth::updates(LineCopy& copy, SmId sm) const {
 
 WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
   const u64 number = line_of(page_table_(tenant, va));
-  const Line& line = look(number);
-  const bool written_since = line.latest > launched_[index(tenant)];
-  return {number, written_since ? line.before_launch : line.latest, writes(number, sm).sent};
+  const u64 from = index(sm) < l1_is_from_.size() ? l1_is_from_[index(sm)][index(tenant)] : 0;
+  return {number, look(number).latest_at(from), writes(number, sm).sent};
 }
 
 /// What is permitted. An answer must be of the physical line that the page table gives for the tenant and the virtual
 /// line, now. It must contain every write to that line that
 ///   - was performed when the request was sent, if the L2 answers (misses of the L1, loads past it, stores, atomics,
 ///     walks);
-///   - was performed when the tenant's kernel was launched, if the L1 answers, or a fetch that was under way already:
-///     L1s are emptied at launches and hear of no other SM's stores;
+///   - was performed when the newest launch of the tenant that has had a block on this SM began, or when a block came
+///     that had been elsewhere, if the L1 answers, or a fetch that was under way already: that is when an L1 is
+///     emptied, and it hears of no other SM's stores;
 ///   - the same SM sent before it, in either case.
 /// It contains no write that has not been performed, or been sent by the SM itself: versions are given in no other way.
 void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const {

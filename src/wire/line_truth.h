@@ -43,7 +43,10 @@ class LineTruth {
 
   // Between cycles: the host's side.
   void host_writes(u64 first, u64 end);  // physical bytes
-  void launches(TenantId tenant);        // its SMs empty their L1s before its first load
+  void launches(TenantId tenant, LaunchId launch);
+
+  // An SM starts a block, of a launch that may be new to it, or one that was elsewhere: if so its L1 must be empty.
+  void starts_block(SmId sm, TenantId tenant, LaunchId launch, bool resumed);
 
   // A channel accepts a read or a write.
   LineCopy memory_gives(PhysAddr line);
@@ -70,10 +73,12 @@ class LineTruth {
 
  private:
   struct Line {
-    u64 latest = 0;         // performed
-    u64 in_memory = 0;      // what its channel has accepted
-    u64 host = 0;           // the host's last write
-    u64 before_launch = 0;  // the latest one when its writer's kernel was launched, if there was one since
+    u64 latest = 0;     // performed
+    u64 in_memory = 0;  // what its channel has accepted
+    u64 host = 0;       // the host's last write
+    // The latest one at each of the last times that somebody may ask about, if there was one since.
+    std::array<u64, 4> earlier{};
+    u64 latest_at(u64 time) const;
   };
   struct Writes {
     u32 sent = 0, performed = 0;
@@ -94,8 +99,10 @@ class LineTruth {
 
   const u64 line_bytes_;
   Locate page_table_;
-  u64 number_ = 0;  // of the last write
-  std::array<u64, kMaxTenants> launched_{};
+  u64 number_ = 0;                                        // of the last write: tells the time
+  std::array<std::vector<u64>, kMaxTenants> launched_;    // when each launch began, by its number
+  std::array<u64, kMaxTenants> asked_about_{};            // the last time that a tenant's loads will be compared with
+  std::vector<std::array<u64, kMaxTenants>> l1_is_from_;  // by SM: what its L1 holds of a tenant is not older
   // Never iterated.
   std::unordered_map<u64, Line> lines_;
   std::unordered_map<u64, Writes> writes_;  // by SM and line
@@ -116,7 +123,8 @@ class LineTruth {
   template <class Locate>
   LineTruth(u32, Locate&&) {}
   void host_writes(u64, u64) const {}
-  void launches(TenantId) const {}
+  void launches(TenantId, LaunchId) const {}
+  void starts_block(SmId, TenantId, LaunchId, bool) const {}
   LineCopy memory_gives(PhysAddr) const { return {}; }
   void memory_takes(const LineCopy&) const {}
   void fills(const LineCopy&) const {}

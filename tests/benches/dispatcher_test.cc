@@ -13,10 +13,11 @@ namespace terrace {
 namespace {
 
 constexpr TenantId kOne{0}, kTwo{1};
+constexpr LaunchId kFirst{1}, kSecond{2};
 constexpr u32 kWidth = 32;
 
-LaunchShape shape(u64 blocks, u32 warps = 1, u32 registers = 8, u32 shared_bytes = 0) {
-  return {"kernel", blocks, warps * kWidth, warps, registers, shared_bytes, 64};
+LaunchShape shape(u64 blocks, u32 warps = 1, u32 registers = 8, u32 shared_bytes = 0, LaunchId launch = kFirst) {
+  return {"kernel", blocks, warps * kWidth, warps, registers, shared_bytes, 64, launch};
 }
 
 class DispatcherBench {
@@ -47,16 +48,21 @@ class DispatcherBench {
     }
     scheduler.run(1);
   }
-  /// The SM gives back one block of the tenant.
-  void give_back(Cycle at, u32 sm, TenantId tenant = kOne) {
+  /// The SM gives back one block of the launch.
+  void give_back(Cycle at, u32 sm, TenantId tenant = kOne, LaunchId launch = kFirst) {
     sms_[sm]->at(at, [=, this](Cycle now) {
       if (!done_[sm]->can_push(now)) return false;
-      done_[sm]->push(now, {tenant});
+      done_[sm]->push(now, {tenant, launch});
       return true;
     });
   }
   void run(Cycle until = 10'000) {
     while (scheduler.run(until) == Scheduler::End::kStopped) stops.push_back(scheduler.now() - 1);
+  }
+  std::vector<LaunchId> finished() {
+    std::vector<LaunchId> all;
+    for (const BlockDispatcher::Ended& ended : unit->take_finished()) all.push_back(ended.launch);
+    return all;
   }
   std::vector<u64> numbers(u32 sm) const {
     std::vector<u64> all;
@@ -77,6 +83,7 @@ class DispatcherBench {
 
 using Numbers = std::vector<u64>;
 using Times = std::vector<Cycle>;
+using Launches = std::vector<LaunchId>;
 
 TEST(DispatcherBench, BlocksLeaveInOrderOnePerSmAndCycle) {
   DispatcherBench bench;
@@ -139,16 +146,72 @@ TEST(DispatcherBench, ALaunchEndsWithItsLastBlockAndStopsTheRun) {
   bench.give_back(200, 1);
   bench.run();
   EXPECT_EQ(bench.stops, Times{201});
-  EXPECT_EQ(bench.unit->take_finished(), std::vector<TenantId>{kOne});
+  EXPECT_EQ(bench.finished(), Launches{kFirst});
   EXPECT_FALSE(bench.unit->running(kOne));
 }
 
-TEST(DispatcherBench, EachLaunchHasANumberOfItsOwn) {
-  DispatcherBench bench({.sms_of_tenant = {{0}, {1}}});
-  bench.unit->launch(kOne, shape(1), 10);
-  bench.unit->launch(kTwo, shape(1), 10);
+TEST(DispatcherBench, OfLaunchesInFlightTheOldestSendsFirstAndTheNextGetsTheRoomThatIsLeft) {
+  DispatcherBench bench({.sms = 1, .room = {.warps = 4, .blocks = 4, .registers = 65536}, .sms_of_tenant = {{0}}});
+  bench.unit->launch(kOne, shape(3), 10);
+  bench.unit->launch(kOne, shape(3, 1, 8, 0, kSecond), 10);
+  bench.give_back(100, 0);
+  bench.give_back(200, 0, kOne, kSecond);
   bench.run();
-  EXPECT_NE(bench.blocks[0].seen.at(0).what.launch, bench.blocks[1].seen.at(0).what.launch);
+  EXPECT_EQ(bench.numbers(0), (Numbers{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 12, 13, 14, 102, 202}));
+  Launches launches;
+  for (const auto& block : bench.blocks[0].seen) launches.push_back(block.what.launch);
+  EXPECT_EQ(launches, (Launches{kFirst, kFirst, kFirst, kSecond, kSecond, kSecond}));
+}
+
+TEST(DispatcherBench, ALaunchDoesNotOvertakeAnOlderOneWhoseBlocksAreTooLarge) {
+  DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}}});
+  bench.unit->launch(kOne, shape(2, 5), 10);
+  bench.unit->launch(kOne, shape(1, 1, 8, 0, kSecond), 10);
+  bench.give_back(100, 0);
+  bench.run();
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 102, 103})) << "three warps have had no work until then";
+}
+
+TEST(DispatcherBench, LaunchesInFlightEndEachWithItsOwnLastBlock) {
+  DispatcherBench bench;
+  bench.unit->launch(kOne, shape(1), 10);
+  bench.unit->launch(kOne, shape(1, 2, 8, 0, kSecond), 10);
+  bench.give_back(100, 0, kOne, kSecond);
+  bench.run(150);
+  EXPECT_EQ(bench.finished(), Launches{kSecond});
+  EXPECT_TRUE(bench.unit->running(kOne));
+  bench.give_back(200, 0);
+  bench.run();
+  EXPECT_EQ(bench.finished(), Launches{kFirst});
+  EXPECT_FALSE(bench.unit->running(kOne));
+}
+
+TEST(DispatcherBench, UnfinishedBlocksOfAnOlderLaunchGoFirst) {
+  DispatcherBench bench({.sms = 1, .room = {.warps = 2, .blocks = 2, .registers = 65536}, .sms_of_tenant = {{0}}});
+  bench.unit->launch(kOne, shape(1), 10);
+  bench.unit->launch(kOne, shape(2, 1, 16, 0, kSecond), 10);
+  bench.run(50);
+  const auto image = std::make_shared<const BlockImage>();
+  EXPECT_EQ(bench.unit->context_bytes(kOne, kSecond), 2 * bench.unit->context_bytes(kOne, kFirst));
+  bench.unit->take_back(0, {{0, kFirst, kOne, image}, {0, kSecond, kOne, image}}, 50, 80);
+  bench.run();
+  Launches launches;
+  for (const auto& block : bench.blocks[0].seen) launches.push_back(block.what.launch);
+  EXPECT_EQ(launches, (Launches{kFirst, kSecond, kFirst, kSecond}));
+  EXPECT_EQ(bench.numbers(0), (Numbers{0, 0, 0, 0}));
+}
+
+TEST(DispatcherBench, ACancelEndsAllLaunchesOfItsTenant) {
+  DispatcherBench bench({.sms = 1, .room = {.warps = 1, .blocks = 1, .registers = 65536}, .sms_of_tenant = {{0}}});
+  bench.unit->launch(kOne, shape(5), 10);
+  bench.unit->launch(kOne, shape(5, 1, 8, 0, kSecond), 10);
+  bench.run(50);
+  bench.unit->cancel(kOne);
+  EXPECT_EQ(bench.finished(), Launches{kSecond}) << "nothing of it is under way";
+  bench.give_back(100, 0);
+  bench.run();
+  EXPECT_EQ(bench.finished(), Launches{kFirst});
 }
 
 TEST(DispatcherBench, AfterACancelNoBlockLeavesAndTheLaunchEndsWithThoseUnderWay) {
@@ -160,7 +223,7 @@ TEST(DispatcherBench, AfterACancelNoBlockLeavesAndTheLaunchEndsWithThoseUnderWay
   bench.give_back(100, 0);
   bench.run();
   EXPECT_EQ(bench.numbers(0), Numbers{0});
-  EXPECT_EQ(bench.unit->take_finished(), std::vector<TenantId>{kOne});
+  EXPECT_EQ(bench.finished(), Launches{kFirst});
 }
 
 TEST(DispatcherBench, AnSmThatChangesHandsGetsItsFirstBlockWhenAllOthersAreBack) {
@@ -181,7 +244,7 @@ TEST(DispatcherBench, UnfinishedBlocksGoBeforeThoseThatHaveNotBegunAndBringTheir
   bench.unit->launch(kOne, shape(3), 10);
   bench.run(50);
   const auto image = std::make_shared<const BlockImage>();
-  bench.unit->take_back(0, {{0, kOne, image}}, 50, 80);
+  bench.unit->take_back(0, {{0, kFirst, kOne, image}}, 50, 80);
   bench.give_back(100, 0);
   bench.run();
   EXPECT_EQ(bench.numbers(0), (Numbers{0, 0, 1}));
@@ -220,7 +283,7 @@ TEST(DispatcherBench, WhoHoldsAnSmIsKnownUntilItsLastBlockIsBack) {
 TEST(DispatcherBench, ABlocksContextIsItsRegistersAndItsSharedMemory) {
   DispatcherBench bench;
   bench.unit->launch(kOne, shape(1, 2, 16, 1000), 10);
-  EXPECT_EQ(bench.unit->context_bytes(kOne), 2u * kWidth * 16 * 4 + 1000);
+  EXPECT_EQ(bench.unit->context_bytes(kOne, kFirst), 2u * kWidth * 16 * 4 + 1000);
 }
 
 }  // namespace

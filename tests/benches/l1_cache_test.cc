@@ -116,12 +116,16 @@ TEST_F(L1Bench, ALineThatIsOutdatedWhileOneIsFetchedAnewIsKeptTheNextTime) {
   EXPECT_EQ(look(1), Outcome::kHit);
 }
 
-TEST_F(L1Bench, ClearingForgetsLinesAndKeepsWhatIsFetched) {
+TEST_F(L1Bench, ClearingForgetsLinesAndWhatIsFetchedIsForThoseWhoWaitAlready) {
   fetch(1);
   load(2, 9);
   l1.clear();
   EXPECT_EQ(look(1), Outcome::kMiss);
+  EXPECT_EQ(look(2), Outcome::kRefused) << "what arrives may be from before";
   EXPECT_EQ(fill(2), std::vector<u32>{9});
+  EXPECT_EQ(look(2), Outcome::kMiss);
+  fetch(2);
+  EXPECT_EQ(look(2), Outcome::kHit);
 }
 
 TEST_F(L1Bench, TenantsWithVirtualNamesDoNotMeet) {

@@ -68,7 +68,7 @@ class LoadStoreBench final : public Unit {
               {options.translation, spaces_, {&requests_, &answers_, nullptr}}}) {
     GuestMemory guest(PageSize::k4K);
     guest.allocate("buffer", 1 << 20);
-    spaces_.cover(kTenant, guest);
+    spaces_.cover(kTenant, guest.take_page_changes());
     const UnitId id = scheduler.add(*this, "sm");
     memory.connect(id);
     requests_.connect_producer(0, id);

@@ -63,7 +63,8 @@ class MmuBench {
         asker_(scheduler, "tlb"),
         delays_(options.channels) {
     guest_.allocate("buffer", kPages * 4096);
-    for (u32 i = 0; i < options.tenants; ++i) spaces.cover(TenantId(static_cast<u8>(i)), guest_);
+    const auto changes = guest_.take_page_changes();
+    for (u32 i = 0; i < options.tenants; ++i) spaces.cover(TenantId(static_cast<u8>(i)), changes);
     std::vector<WalkToDram::Channel> channels;
     for (u32 i = 0; i < options.channels; ++i) {
       to_memory_.push_back(std::make_unique<Link<DramRequest>>(

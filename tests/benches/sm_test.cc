@@ -84,7 +84,8 @@ class SmBench {
               contexts}) {
     GuestMemory guest(PageSize::k4K);
     guest.allocate("buffer", 1 << 16);
-    for (u32 i = 0; i < kTenants; ++i) spaces_.cover(TenantId(static_cast<u8>(i)), guest);
+    const auto changes = guest.take_page_changes();
+    for (u32 i = 0; i < kTenants; ++i) spaces_.cover(TenantId(static_cast<u8>(i)), changes);
     Launch launch;
     launch.kernel = "script";
     launch.grid = {16, 1, 1};
@@ -102,7 +103,7 @@ class SmBench {
   void start(Cycle at, u64 block, u32 launch = 1, u32 tenant = 0, std::shared_ptr<const BlockImage> image = nullptr) {
     dispatcher_.at(at, [=, this](Cycle now) {
       if (!starts_.can_push(now)) return false;
-      starts_.push(now, {block, launch, warps_, TenantId(static_cast<u8>(tenant)), image});
+      starts_.push(now, {block, LaunchId{launch}, warps_, TenantId(static_cast<u8>(tenant)), image});
       return true;
     });
   }
@@ -274,6 +275,26 @@ TEST(SmBench, ANewLaunchEmptiesTheL1AndAnotherBlockOfTheSameDoesNot) {
   EXPECT_EQ(bench.memory.seen.size(), 2u);
 }
 
+TEST(SmBench, ABlockOfAnOlderLaunchDoesNotEmptyTheL1) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1})});
+  bench.start(0, 0, 1);
+  bench.start(200, 0, 2);
+  bench.start(400, 1, 1);
+  bench.start(600, 1, 2);
+  bench.finish();
+  EXPECT_EQ(bench.memory.seen.size(), 2u) << "each launch begins with an empty L1";
+}
+
+TEST(SmBench, WhatWasAskedForBeforeALaunchIsNotForItsLoads) {
+  SmBench bench({access(MemoryAction::kLoad, 0, {1})});
+  bench.start(0, 0, 1);
+  bench.start(10, 0, 2);
+  bench.finish();
+  EXPECT_EQ(bench.memory.seen.size(), 2u) << "the first answer may be older than the second launch";
+  EXPECT_EQ(bench.done.seen.size(), 2u);
+  EXPECT_EQ(bench.done.seen[1].what.launch, LaunchId{2});
+}
+
 TEST(SmBench, AnotherTenantsBlockEmptiesTheL1) {
   SmBench bench({access(MemoryAction::kLoad, 0, {1})});
   bench.start(0, 0, 1, 0);
@@ -318,6 +339,7 @@ TEST(SmBench, BlocksThatLeaveUnfinishedGoOnWhereTheyWere) {
   const auto blocks = bench.unit.take_blocks(5);
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].block, 4u);
+  EXPECT_EQ(blocks[0].launch, LaunchId{1});
   EXPECT_TRUE(bench.unit.idle());
   bench.unit.resume_issue(5);
   bench.start(50, 4, 1, 0, blocks[0].image);

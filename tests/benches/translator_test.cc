@@ -50,8 +50,8 @@ class TranslatorBench {
              {options.at, spaces, {&requests, &answers, options.merged_warps ? &merged : nullptr}}) {
     GuestMemory guest(PageSize::k4K);
     guest.allocate("buffer", 1 << 20);
-    spaces.cover(kOne, guest);
-    spaces.cover(kTwo, guest);
+    const auto changes = guest.take_page_changes();
+    for (const TenantId tenant : {kOne, kTwo}) spaces.cover(tenant, changes);
     requests.connect_producer(0, sm_.id());
     requests.connect_consumer(tlb_.id());
     merged.connect_producer(0, sm_.id());

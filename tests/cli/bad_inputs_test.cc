@@ -247,6 +247,11 @@ std::vector<BadInput> in_assignments() {
       setting("SetBeyondAllNumbers", "run.seed=99999999999999999999999",
               "--set: run.seed must be a whole number, not \"99999999999999999999999\""),
       setting("SetNoBool", "run.relaunch=1", "--set: run.relaunch must be true or false, not 1"),
+      {"RootOfAPageTableTooLarge",
+       {"explain", "run.seed", "--set", "pages.level_bits=2", "--set", "pages.entries=one_per_line"},
+       "--set: pages.level_bits = 2 leaves 33554432 bytes to the root of a page table, more than a frame holds "
+       "(2097152); "
+       "raise it, or set pages.entries = \"packed\""},
       setting("SetGroup", "run=3", "--set: run is a group of keys; set one of its keys"),
       setting("SetSlot", "sm.warp_scheduler=lrr", "--set: sm.warp_scheduler is a group of keys; set its key \"use\""),
       setting("SetUnknownPolicy", "sm.warp_scheduler.use=gtoo",

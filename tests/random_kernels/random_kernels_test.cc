@@ -36,7 +36,7 @@ std::map<u64, std::string> gpu_hashes() {
 /// A unit's kernels, run one after the other in one memory.
 class Unit {
  public:
-  explicit Unit(const DeviceCode& code) : machine_(ptx::parse_module(code.file, code.ptx), memory_) {}
+  explicit Unit(const DeviceCode& code) : machine_(ptx::parse_module(code.file, code.text), memory_) {}
 
   std::string hash(u64 seed, u32 resident_blocks = 1) {
     RandomProgram program(seed);

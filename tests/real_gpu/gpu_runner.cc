@@ -38,12 +38,12 @@ void GpuRunner::run(Program& program, u64 first_buffer) {
   for (u64 i = first_buffer; i < all.size(); ++i)
     pieces_[all[i].first.raw] = {all[i].bytes, gpu_.allocate(all[i].bytes), false};
   program.initialise(memory_);
-  while (const auto launch = program.next(memory_)) {
+  for_each_launch(program, memory_, [this](const Launch& launch) {
     for (const auto& range : memory_.take_host_writes()) send(range.first.raw, range.bytes);
-    gpu_.launch(module_, relocated(*launch));
+    gpu_.launch(module_, relocated(launch));
     ++launches_;
     fetch();
-  }
+  });
 }
 
 void GpuRunner::send(u64 first, u64 bytes) {

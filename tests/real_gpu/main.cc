@@ -26,7 +26,7 @@ void write_kernels(const std::string& folder) {
     const std::string source = fmt::format("{}/unit_{}.cu", folder, unit);
     std::ofstream(source, std::ios::binary) << random_kernels::translation_unit(random_kernels::seeds_of_unit(unit));
     std::ofstream(fmt::format("{}/clang/unit_{}.ptx", folder, unit), std::ios::binary)
-        << read_device_code(source, random_kernels::kClangFlags).ptx;
+        << read_device_code(source, random_kernels::kClangFlags).text;
   }
 }
 

@@ -12,7 +12,8 @@ class ForwardingStream : public InstStream {
 
   void begin_run() override { inner_.begin_run(); }
   LaunchShape begin_launch(const Launch& launch) override { return inner_.begin_launch(launch); }
-  BlockRef begin_block(u64 block, SmId sm) override { return inner_.begin_block(block, sm); }
+  void end_launch(LaunchId launch) override { inner_.end_launch(launch); }
+  BlockRef begin_block(LaunchId launch, u64 block, SmId sm) override { return inner_.begin_block(launch, block, sm); }
   WarpRef warp(BlockRef block, u32 number) const override { return inner_.warp(block, number); }
   WarpStatus status(WarpRef warp) const override { return inner_.status(warp); }
   void end_block(BlockRef block) override { inner_.end_block(block); }
@@ -22,7 +23,9 @@ class ForwardingStream : public InstStream {
   }
   void perform_atomic(AtomicRef atomic, u64 lanes) override { inner_.perform_atomic(atomic, lanes); }
   BlockImage save(BlockRef block) const override { return inner_.save(block); }
-  BlockRef restore(const BlockImage& image, SmId sm) override { return inner_.restore(image, sm); }
+  BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override {
+    return inner_.restore(launch, image, sm);
+  }
   std::string whereabouts(WarpRef warp) const override { return inner_.whereabouts(warp); }
   const Fault& fault() const override { return inner_.fault(); }
 

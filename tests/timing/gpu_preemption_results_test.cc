@@ -18,7 +18,7 @@ struct WorkloadTenant {
   WorkloadTenant(const GpuConfig& config, const std::string& name)
       : instance(make_workload(parse_workload(name, InputSize::kMini))),
         memory(PageSize(config.pages.bytes)),
-        machine(ptx::parse_module(instance.code.file, instance.code.ptx, ptx::warp_size_of(config.sm.warp_width)),
+        machine(ptx::parse_module(instance.code.file, instance.code.text, ptx::warp_size_of(config.sm.warp_width)),
                 memory, {config.sm.warp_width}) {
     instance.program->allocate(memory);
   }

@@ -19,6 +19,17 @@ TEST(LineTruth, AMachineUnderPressureIsNotAccused) {
   }
 }
 
+TEST(LineTruth, LaunchesOnSeveralStreamsAreNotAccused) {
+  for (u64 seed = 0; seed < 6; ++seed) {
+    ScriptedTenant several = crowd(seed, 7);
+    several.streams = 2 + static_cast<u32>(seed) % 2;
+    several.blocks = 3;  // small enough to run beside each other
+    ScriptedTenants run(crowded_gpu(), {several, crowd(seed + 100, 2)});
+    ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
+    run.gpu().stats().check_identities(!run.gpu().quiet());
+  }
+}
+
 TEST(LineTruth, PagesMayMoveBetweenLaunches) {
   ScriptedTenants run(crowded_gpu(), {crowd(1, 3)});
   run.program(0).between_launches = [&] {
@@ -93,6 +104,16 @@ TEST(LineTruthMistakes, AnL1ThatIsNotEmptiedAtALaunchIsFound) {
   // The first launch empties each of the four SMs' caches once, in vain.
   for (const u32 seed : {4u, 5u, 7u})
     expect_accused(accusation(config, Mistake::kKeepL1, seed, {crowd(seed, 2)}), "but must see");
+}
+
+TEST(LineTruthMistakes, AnL1ThatIsNotEmptiedWhileOtherStreamsRunIsFound) {
+  GpuConfig config = crowded_gpu();
+  config.l1.bytes = 64 * config.line_bytes;
+  for (const u32 seed : {4u, 5u, 7u}) {
+    ScriptedTenant several = crowd(seed, 6);
+    several.streams = 2;
+    expect_accused(accusation(config, Mistake::kKeepL1, seed, {several}), "but must see");
+  }
 }
 
 #endif

@@ -27,6 +27,8 @@ struct PtxProgramSpec {
   std::vector<PtxBuffer> buffers;
   std::vector<std::vector<u64>> numbers;
   u32 blocks = 1, threads = 32;
+  /// Changes a launch, given its number, before it is issued.
+  std::function<void(Launch&, u64)> adjust = {};
 };
 
 class PtxProgram final : public Program {
@@ -52,6 +54,7 @@ class PtxProgram final : public Program {
     launch.block = {spec_.threads};
     for (const Buffer<u32>& buffer : buffers_) launch.argument(buffer);
     for (const u64 number : spec_.numbers[launched_]) launch.argument(number);
+    if (spec_.adjust) spec_.adjust(launch, launched_);
     ++launched_;
     return launch;
   }

@@ -53,9 +53,10 @@ class ScriptedStream : public InstStream {
 
   LaunchShape begin_launch(const Launch& launch) override {
     warps_per_block_ = static_cast<u32>((launch.block.count() + width_ - 1) / width_);
-    return {launch.kernel, launch.blocks(), static_cast<u32>(launch.block.count()), warps_per_block_, 16, 0, 64};
+    return {launch.kernel,        launch.blocks(), static_cast<u32>(launch.block.count()), warps_per_block_, 16, 0, 64,
+            LaunchId{++launches_}};
   }
-  BlockRef begin_block(u64 block, SmId) override {
+  BlockRef begin_block(LaunchId, u64 block, SmId) override {
     blocks_.push_back({block, 0, std::vector<State>(warps_per_block_)});
     return BlockRef(blocks_.size() - 1);
   }
@@ -73,7 +74,7 @@ class ScriptedStream : public InstStream {
     put(block.warps.data(), block.warps.size() * sizeof(State));
     return image;
   }
-  BlockRef restore(const BlockImage& image, SmId) override {
+  BlockRef restore(LaunchId, const BlockImage& image, SmId) override {
     Block block{0, 0, std::vector<State>(warps_per_block_)};
     const u8* from = image.bytes.data();
     const auto take = [&](void* to, size_t bytes) {
@@ -147,13 +148,14 @@ class ScriptedStream : public InstStream {
   std::vector<ScriptOp> script_;
   u32 rounds_;
   u32 width_;
-  u32 warps_per_block_ = 1;
+  u32 warps_per_block_ = 1;  // of all launches
+  u32 launches_ = 0;
   DecodedInst exit_;
   std::vector<Block> blocks_;
   Fault fault_;
 };
 
-/// The host side of a script: one launch of so many blocks of so many warps, over one buffer.
+/// The host side of a script: launches of so many blocks of so many warps, over one buffer.
 class ScriptProgram final : public Program {
  public:
   ScriptProgram(u32 blocks, u32 threads, u64 buffer_bytes = 1 << 20, u32 launches = 1)
@@ -168,11 +170,14 @@ class ScriptProgram final : public Program {
     launch.kernel = "script";
     launch.grid = {blocks_, 1, 1};
     launch.block = {threads_, 1, 1};
+    launch.stream = left_ % streams;
+    launch.host_waits = streams == 1;
     return launch;
   }
   CheckResult check(const GuestMemory&) const override { return {true, ""}; }
 
   std::function<void()> between_launches;
+  u32 streams = 1;  // with more than one the host does not wait
 
  private:
   u32 blocks_, threads_;

@@ -15,6 +15,7 @@ namespace terrace {
 struct ScriptedTenant {
   std::vector<ScriptOp> script;
   u32 rounds = 1, blocks = 1, threads = 32, launches = 1;
+  u32 streams = 1;  // that launches are spread over
   u64 buffer_bytes = 1 << 20;
   Cycle leave = kNever;
 };
@@ -42,6 +43,7 @@ class ScriptedTenants {
       memories_.push_back(std::make_unique<GuestMemory>(PageSize(config.pages.bytes)));
       programs_.push_back(
           std::make_unique<ScriptProgram>(tenant.blocks, tenant.threads, tenant.buffer_bytes, tenant.launches));
+      programs_.back()->streams = tenant.streams;
       programs_.back()->allocate(*memories_.back());
       streams_.push_back(std::make_unique<ScriptedStream>(tenant.script, tenant.rounds, config.sm.warp_width));
       TenantSetup setup{"script", programs_.back().get(), memories_.back().get(), streams_.back().get(), {}};

@@ -19,7 +19,7 @@ TEST(PtxStream, PeekShowsRegistersAndSpaceAndChangesNothing) {
   const auto out = harness.buffer("out", std::vector<u32>(32));
   const LaunchShape shape = harness.machine.begin_launch(harness.launch({1}, {32}, out));
   EXPECT_EQ(shape.warps_per_block, 1u);
-  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(0, SmId{}), 0);
+  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(shape.launch, 0, SmId{}), 0);
   StoreLog stores;
   Effect effect;
   const DecodedInst& first = harness.machine.peek(warp);
@@ -50,8 +50,8 @@ TEST(PtxStream, AStoreIsInvisibleUntilItIsCommitted) {
       {"u64 out"},
       std::string(kIndex) + "st.global.u32 [%rd3], 9; ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd3], %r2; ret;"));
   const auto out = harness.buffer("out", std::vector<u32>(32, 4));
-  harness.machine.begin_launch(harness.launch({1}, {32}, out));
-  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(0, SmId{}), 0);
+  const LaunchId launch = harness.machine.begin_launch(harness.launch({1}, {32}, out)).launch;
+  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(launch, 0, SmId{}), 0);
   StoreLog stores;
   Effect effect;
   for (int i = 0; i < 7; ++i) harness.machine.execute(warp, 0, stores, effect);
@@ -67,8 +67,8 @@ TEST(PtxStream, AnAtomicTakesEffectWhenAndWhereItIsPerformed) {
       {"u64 out"}, std::string(kIndex) +
                        "atom.global.add.u32 %r2, [%rd1], 1; add.u32 %r2, %r2, 10; st.global.u32 [%rd3+4], %r2; ret;"));
   const auto out = harness.buffer("out", std::vector<u32>(33));
-  harness.machine.begin_launch(harness.launch({1}, {32}, out));
-  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(0, SmId{}), 0);
+  const LaunchId launch = harness.machine.begin_launch(harness.launch({1}, {32}, out)).launch;
+  const WarpRef warp = harness.machine.warp(harness.machine.begin_block(launch, 0, SmId{}), 0);
   StoreLog stores;
   Effect effect;
   for (int i = 0; i < 5; ++i) harness.machine.execute(warp, 0, stores, effect);
@@ -95,16 +95,16 @@ DONE: ld.local.u32 %r7, [depot+4]; add.u32 %r6, %r6, %r7; st.shared.u32 [%r22], 
 )";
 
 /// Steps the warps of a block in turn; `pause` is called before each round and may replace the block.
-std::vector<u32> run_with_pauses(const std::function<BlockRef(Machine&, BlockRef)>& pause) {
+std::vector<u32> run_with_pauses(const std::function<BlockRef(Machine&, LaunchId, BlockRef)>& pause) {
   Harness harness(kernel_text({"u64 out"}, std::string(kIndex) + kBusyBody));
   const auto out = harness.buffer("out", std::vector<u32>(64));
-  harness.machine.begin_launch(harness.launch({1}, {64}, out));
-  BlockRef block = harness.machine.begin_block(0, SmId{});
+  const LaunchId launch = harness.machine.begin_launch(harness.launch({1}, {64}, out)).launch;
+  BlockRef block = harness.machine.begin_block(launch, 0, SmId{});
   StoreLog stores;
   Effect effect;
   for (bool running = true; running;) {
     running = false;
-    block = pause(harness.machine, block);
+    block = pause(harness.machine, launch, block);
     for (u32 w = 0; w < 2; ++w) {
       const WarpRef warp = harness.machine.warp(block, w);
       running |= harness.machine.status(warp) != WarpStatus::kDone;
@@ -117,14 +117,14 @@ std::vector<u32> run_with_pauses(const std::function<BlockRef(Machine&, BlockRef
 }
 
 TEST(PtxStream, ABlockSavedAndRestoredAtEveryStepEndsAsIfItHadNeverMoved) {
-  const auto undisturbed = run_with_pauses([](Machine&, BlockRef block) { return block; });
+  const auto undisturbed = run_with_pauses([](Machine&, LaunchId, BlockRef block) { return block; });
   EXPECT_GT(*std::max_element(undisturbed.begin(), undisturbed.end()), 1000u);
   u16 sm = 0;
-  const auto moved = run_with_pauses([&](Machine& machine, BlockRef block) {
+  const auto moved = run_with_pauses([&](Machine& machine, LaunchId launch, BlockRef block) {
     const BlockImage image = machine.save(block);
     machine.end_block(block);
-    machine.begin_block(0, SmId{});  // somebody else takes the place
-    return machine.restore(image, SmId{++sm});
+    machine.begin_block(launch, 0, SmId{});  // somebody else takes the place
+    return machine.restore(launch, image, SmId{++sm});
   });
   EXPECT_EQ(moved, undisturbed);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "engine/check.h"
@@ -69,8 +70,8 @@ TEST_P(PageTable, AWalkOverItsEntriesFindsEveryFrame) {
   GuestMemory memory{PageSize(geometry.page)};
   AddressSpaces spaces(pages, 128, 3, 2);
   memory.allocate("buffer", u64{geometry.page} * 1500);
-  spaces.cover(TenantId{0}, memory);
-  spaces.cover(TenantId{1}, memory);
+  const auto changes = memory.take_page_changes();
+  for (const TenantId tenant : {TenantId{0}, TenantId{1}}) spaces.cover(tenant, changes);
   const TableShape& shape = spaces.tables().shape();
   EXPECT_EQ(shape.leaf_level(), geometry.levels);
   EXPECT_EQ(shape.entries(shape.leaf_level()), geometry.leaf_entries);
@@ -104,6 +105,61 @@ INSTANTIATE_TEST_SUITE_P(Geometries, PageTable,
                                   (each.param.layout == EntryLayout::kPacked ? "_packed" : "_one_per_line");
                          });
 
+/// The walk over an address's entries: where it ends, or nothing where an entry is not there.
+std::optional<PhysAddr> walk(const AddressSpaces& spaces, TenantId tenant, VirtAddr va) {
+  const TableShape& shape = spaces.tables().shape();
+  PhysAddr at = spaces.root(tenant, va);
+  for (u32 level = 1; level <= shape.leaf_level(); ++level) {
+    const TableEntry entry = spaces.tables().read(at, shape.entry_of(level, va));
+    if (!entry.present()) return std::nullopt;
+    at = entry.target();
+  }
+  return at;
+}
+
+TEST_P(PageTable, ReachesBothEndsOf48BitsAndWhatIsFreedIsGone) {
+  const Geometry geometry = GetParam();
+  PagesConfig pages;
+  pages.bytes = geometry.page;
+  pages.level_bits = geometry.bits;
+  pages.entries = geometry.layout;
+  pages.memory_bytes = u64{1} << 35;
+  GuestMemory memory{PageSize(geometry.page)};
+  AddressSpaces spaces(pages, 128, 3, 1);
+  const TenantId tenant{0};
+  const u64 bytes = u64{geometry.page} * 3;
+  // The same low bits everywhere: only the upper ones tell these apart.
+  std::vector<VirtAddr> pages_of_all;
+  for (const u64 first : {GuestMemory::kBase, u64{1} << 39, u64{1} << 44, GuestMemory::kEnd - (u64{1} << 32)}) {
+    memory.allocate_at("buffer", {first}, bytes);
+    for (u64 at = first; at < first + bytes; at += geometry.page) pages_of_all.push_back({at});
+  }
+  EXPECT_TRUE(spaces.cover(tenant, memory.take_page_changes()).empty());
+  std::set<u64> frames;
+  for (const VirtAddr va : pages_of_all) {
+    ASSERT_NE(spaces.locate(tenant, va), AddressSpaces::kUnmapped);
+    EXPECT_EQ(walk(spaces, tenant, va), spaces.locate(tenant, va));
+    frames.insert(spaces.locate(tenant, va).raw);
+  }
+  EXPECT_EQ(frames.size(), pages_of_all.size());
+
+  const VirtAddr last{GuestMemory::kEnd - (u64{1} << 32)};
+  const PhysAddr was = spaces.locate(tenant, last);
+  memory.free(last);
+  const auto freed = spaces.cover(tenant, memory.take_page_changes());
+  ASSERT_EQ(freed.size(), 3u);
+  EXPECT_EQ(freed[0].va, last);
+  EXPECT_EQ(freed[0].frame, was);
+  EXPECT_EQ(spaces.locate(tenant, last), AddressSpaces::kUnmapped);
+  EXPECT_EQ(walk(spaces, tenant, last), std::nullopt);
+  EXPECT_EQ(walk(spaces, tenant, pages_of_all[0]), spaces.locate(tenant, pages_of_all[0]));
+
+  memory.allocate_at("again", last, bytes);
+  EXPECT_TRUE(spaces.cover(tenant, memory.take_page_changes()).empty());
+  EXPECT_EQ(walk(spaces, tenant, last), spaces.locate(tenant, last));
+  EXPECT_TRUE(frames.contains(spaces.locate(tenant, last).raw)) << "a frame that was given back is used again";
+}
+
 TEST(PageTable, OneEntryPerLinePutsNeighboursOnDifferentLines) {
   PagesConfig pages;
   pages.entries = EntryLayout::kOnePerLine;
@@ -118,9 +174,10 @@ TEST(AddressSpaces, NoTwoTenantsShareAFrame) {
   GuestMemory memory(PageSize::k4K);
   memory.allocate("buffer", 1 << 20);
   AddressSpaces spaces({}, 128, 1, 3);
+  const auto changes = memory.take_page_changes();
   std::set<u64> frames;
   for (u32 tenant = 0; tenant < 3; ++tenant) {
-    spaces.cover(TenantId(static_cast<u8>(tenant)), memory);
+    spaces.cover(TenantId(static_cast<u8>(tenant)), changes);
     for (u64 at = 0; at < 1 << 20; at += 4096) {
       frames.insert(spaces.locate(TenantId(static_cast<u8>(tenant)), {GuestMemory::kBase + at}).raw);
     }
@@ -134,7 +191,7 @@ TEST(AddressSpaces, UnderFirstTouchThePagesGetFramesInTheOrderOfTheirTouch) {
   PagesConfig pages;
   pages.frames = FrameOrder::kFirstTouch;
   AddressSpaces spaces(pages, 128, 1, 1);
-  spaces.cover(TenantId{0}, memory);
+  spaces.cover(TenantId{0}, memory.take_page_changes());
   const VirtAddr late{GuestMemory::kBase}, early{GuestMemory::kBase + 0x5000};
   EXPECT_EQ(spaces.locate(TenantId{0}, late), AddressSpaces::kUnmapped);
   spaces.touch(TenantId{0}, early);

@@ -133,7 +133,7 @@ TEST(Workload, EachSaysWhatListingsShow) {
     const WorkloadInfo& info = workload->info();
     EXPECT_FALSE(info.purpose.empty() || info.origin.empty() || info.papers.empty()) << info.name;
     EXPECT_FALSE(info.variants.empty()) << info.name;
-    EXPECT_FALSE(read_workload_module(info.module).ptx.empty()) << info.name;
+    EXPECT_FALSE(read_workload_module(info.module).text.empty()) << info.name;
   }
 }
 

@@ -63,7 +63,7 @@ TEST_P(EveryWorkload, StartsAgainFromTheSameMemoryWhenRelaunched) {
   const ProgramInstance instance = make_workload(parse_workload(GetParam(), InputSize::kMini));
   GuestMemory memory(PageSize::k4K);
   instance.program->allocate(memory);
-  ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.ptx), memory);
+  ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.text), memory);
   u64 first = 0;
   for (u32 time = 0; time < 2; ++time) {
     instance.program->initialise(memory);
@@ -76,8 +76,8 @@ TEST_P(EveryWorkload, StartsAgainFromTheSameMemoryWhenRelaunched) {
 
 TEST_P(EveryWorkload, HasDeviceCodeThatNamesNothingOfTheMachineItWasCompiledOn) {
   const DeviceCode code = read_workload_module(find_workload(GetParam()).info().module);
-  EXPECT_EQ(code.ptx.find(source_folder()), std::string::npos);
-  EXPECT_EQ(code.ptx.find(".file"), std::string::npos);
+  EXPECT_EQ(code.text.find(source_folder()), std::string::npos);
+  EXPECT_EQ(code.text.find(".file"), std::string::npos);
 }
 
 TEST_P(EveryWorkload, RunsAsNvccCompilesIt) {
@@ -123,7 +123,7 @@ TEST_P(EveryOutput, WithOneWrongValueFailsTheCheck) {
   const ProgramInstance instance = make_workload(parse_workload(GetParam().program, InputSize::kMini));
   GuestMemory memory(PageSize::k4K);
   instance.program->allocate(memory);
-  ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.ptx), memory);
+  ptx::Machine machine(ptx::parse_module(instance.code.file, instance.code.text), memory);
   instance.program->initialise(memory);
   run_functionally(*instance.program, machine, memory);
   ASSERT_TRUE(instance.program->check(memory).passed);

@@ -88,7 +88,7 @@ TEST_F(UserProgramTest, AReadOnlyBufferIsSo) {
 
 TEST_F(UserProgramTest, CompilesItsSourceAndLaunchesWithAddressesAndNumbers) {
   const ProgramInstance user = load(kGood);
-  EXPECT_THAT(user.code.ptx, HasSubstr(".entry saxpy"));
+  EXPECT_THAT(user.code.text, HasSubstr(".entry saxpy"));
   GuestMemory memory(PageSize::k4K);
   user.program->allocate(memory);
   user.program->initialise(memory);
@@ -189,7 +189,7 @@ TEST_F(UserProgramTest, AnArgumentOfTheWrongKindIsRefusedWithItsLine) {
   const auto outcome = [&](const std::string& arguments) -> std::string {
     const ProgramInstance user = load(changed("[\"x\", \"y\", 2.0, 100]", arguments));
     GuestMemory memory(PageSize::k4K);
-    ptx::Machine machine(ptx::parse_module(user.code.file, user.code.ptx), memory);
+    ptx::Machine machine(ptx::parse_module(user.code.file, user.code.text), memory);
     user.program->allocate(memory);
     user.program->initialise(memory);
     try {

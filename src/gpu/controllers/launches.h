@@ -1,7 +1,9 @@
-// What tenants' programs do: their host work, their kernels one after the other, and what follows the end of a program.
+// What tenants' programs do: their host work, their kernels, and what follows the end of a program. A launch begins
+// when the one before it in its stream has ended; the host goes on when all that it issued have.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ struct KernelRecord {
   TenantId tenant{};
   std::string name;
   Cycle began = 0, ended = 0;
+  /// Of its tenant, meanwhile: with other launches in flight, theirs too.
   u64 warp_instructions = 0, thread_instructions = 0;
 };
 
@@ -34,7 +37,7 @@ class Launches final : public Controller {
     HostWrites& host_writes;
     Translations& translations;
   };
-  explicit Launches(Wiring wiring) : wiring_(wiring), running_(wiring.tenants.count()) {}
+  explicit Launches(Wiring wiring) : wiring_(wiring), hosts_(wiring.tenants.count()) {}
 
   Cycle next(Cycle) const override { return kNever; }
   /// Launches what follows the launches that have ended.
@@ -51,12 +54,27 @@ class Launches final : public Controller {
   std::function<void(TenantId, Cycle)> on_last_end;
 
  private:
-  void launch_next(TenantId tenant, Cycle now);
-  void end_kernel(TenantId tenant, Cycle now);
+  struct Running {
+    LaunchId launch;
+    u32 stream;
+    KernelRecord record;
+  };
+  /// What a tenant's host waits for.
+  struct Host {
+    std::deque<Launch> waiting;  // for the one before it in its stream; in the order of issue
+    std::vector<Running> running;
+    bool last = false;  // the program is done then
+  };
+
+  void go_on(TenantId tenant, Cycle now);
+  void launch_ready(TenantId tenant, Cycle now);
+  void launch(TenantId tenant, const Launch& launch, Cycle now);
+  void follow_allocations(TenantId tenant);
+  void end_kernel(TenantId tenant, LaunchId launch, Cycle now);
   void end_run(TenantId tenant, Cycle now);
 
   Wiring wiring_;
-  std::vector<KernelRecord> running_;  // by tenant
+  std::vector<Host> hosts_;  // by tenant
   std::vector<KernelRecord> kernels_;
 };
 

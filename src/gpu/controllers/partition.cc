@@ -99,7 +99,7 @@ void Partition::preempt(u32 sm, Cycle now) {
   u64 bytes = 0;
   for (const UnfinishedBlock& block : blocks) {
     ++stats_.preempted_blocks[block.tenant];
-    bytes += wiring_.dispatcher.context_bytes(block.tenant);
+    bytes += wiring_.dispatcher.context_bytes(block.tenant, block.launch);
   }
   const Cycle closed = cycles_to_memory_and_back(bytes);
   stats_.closed_cycles += closed;

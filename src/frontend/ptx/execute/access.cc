@@ -138,6 +138,9 @@ void fault_outside(Execution& x, u32 lane, Space space, u64 address, u32 bytes, 
     where = fmt::format("offset {:#x} of the parameters, which have {} bytes", address, x.launch.params.size());
   } else if (x.memory.contains({address}, bytes)) {
     where = fmt::format("{:#x}, which may only be read: it lies in \"{}\"", address, x.memory.nearest({address})->name);
+  } else if (const GuestMemory::Allocation* freed = x.memory.freed({address})) {
+    where = fmt::format("{:#x}, which lies in \"{}\", {} bytes from {:#x}; they have been freed", address, freed->name,
+                        freed->bytes, freed->first.raw);
   } else {
     where = fmt::format("{:#x}, outside any allocation; {}", address, nearest_allocation(x.memory, address));
   }

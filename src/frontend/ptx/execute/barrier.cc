@@ -13,19 +13,19 @@ void Machine::arrive(Execution& x, const Arrival& arrival) {
   Block& block = x.block;
   Warp& warp = x.warp;
   Barrier& barrier = block.barriers[arrival.id];
-  const u32 expected = (arrival.threads + launch_.width - 1) / launch_.width;
+  const u32 expected = (arrival.threads + x.launch.width - 1) / x.launch.width;
   const u32 lane = static_cast<u32>(std::countr_zero(x.active));
   // Warps arrive whole. Only a block whose last warp is not full has a count of its own for all of them.
-  const bool all = arrival.threads == launch_.threads_per_block && arrival.threads % warp_size_of(launch_.width) == 0;
-  if (arrival.threads % launch_.width != 0 && !all)
+  const bool all = arrival.threads == x.launch.threads_per_block && arrival.threads % warp_size_of(x.launch.width) == 0;
+  if (arrival.threads % x.launch.width != 0 && !all)
     return raise_fault(
         x, lane,
         fmt::format("waits for {} threads at barrier {}; the count must be a multiple of the warp width, {}",
-                    arrival.threads, arrival.id, launch_.width));
-  if (expected > launch_.warps_per_block)
+                    arrival.threads, arrival.id, x.launch.width));
+  if (expected > x.launch.warps_per_block)
     return raise_fault(x, lane,
                        fmt::format("waits for {} threads at barrier {}; the block has {}", arrival.threads, arrival.id,
-                                   launch_.threads_per_block));
+                                   x.launch.threads_per_block));
   if (barrier.active() && barrier.expected != expected)
     return raise_fault(
         x, lane,

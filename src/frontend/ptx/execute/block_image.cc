@@ -100,11 +100,11 @@ BlockImage Machine::save(BlockRef ref) const {
   return image;
 }
 
-BlockRef Machine::restore(const BlockImage& image, SmId sm) {
+BlockRef Machine::restore(LaunchId launch, const BlockImage& image, SmId sm) {
   Reader read(image.bytes);
   u64 number = 0;
   read(number);
-  const BlockRef ref = begin_block(number, sm);
+  const BlockRef ref = begin_block(launch, number, sm);
   Block& block = blocks_[index(ref)];
   read(block.running);
   read(block.barriers);

@@ -94,7 +94,7 @@ u64 special_value(const Execution& x, Special special, u32 c, u32 lane) {
     case Special::kNsmid:
       return 1;
     case Special::kGridid:
-      return x.launch.number;
+      return index(x.launch.id);
     case Special::kLanemaskEq:
       return self;
     case Special::kLanemaskLe:

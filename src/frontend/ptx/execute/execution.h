@@ -73,13 +73,14 @@ inline constexpr u32 kHalf = 32;  // lanes of one hardware vector step; warp-wid
 struct LaunchState {
   const Code* code = nullptr;
   Dim3 grid, block;
-  u64 number = 0;  // %gridid
+  LaunchId id{};  // %gridid
   u32 threads_per_block = 0, warps_per_block = 0, width = 32;
   u64 threads = 0;  // of the launch
   std::vector<u8> params;
   VirtAddr local_base;
-  VirtAddr constants{GuestMemory::kBase};  // where the module's .const variables begin
+  VirtAddr constants;  // where the module's .const variables begin
   u32 shared_bytes = 0, dynamic_shared_bytes = 0;
+  u64 live_blocks = 0;
 };
 
 struct Execution {

@@ -39,7 +39,7 @@ void Machine::place_variables() {
     if (placed.empty()) continue;
     const VirtAddr base = memory_.allocate(
         fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", module_.file), bytes);
-    if (space == Space::kConst) launch_.constants = base;
+    if (space == Space::kConst) constants_ = base;
     for (const auto& [variable, offset] : placed) {
       variables_[variable->name] = {base.raw + offset};
       memory_.define_symbol(variable->name, {base.raw + offset}, variable->bytes);
@@ -116,8 +116,8 @@ void check_kind(KernelArgument::Kind kind, const std::string& which, const Funct
 
 }  // namespace
 
-void Machine::pack_arguments(const Launch& launch, const Function& kernel) {
-  launch_.params.assign(kernel.param_bytes, 0);
+std::vector<u8> Machine::pack_arguments(const Launch& launch, const Function& kernel) {
+  std::vector<u8> params(kernel.param_bytes, 0);
   for (u32 i = 0; i < kernel.params.size(); ++i) {
     const Variable& param = kernel.variables[kernel.params[i]];
     const auto& bytes = launch.arguments[i].bytes;
@@ -127,8 +127,9 @@ void Machine::pack_arguments(const Launch& launch, const Function& kernel) {
       input_error("{} of kernel {} has {} bytes, its parameter {} has {}; check its type", which, kernel.name,
                   bytes.size(), param.name, param.bytes);
     check_kind(launch.arguments[i].kind, which, kernel, param);
-    std::copy(bytes.begin(), bytes.end(), launch_.params.begin() + static_cast<std::ptrdiff_t>(param.offset));
+    std::copy(bytes.begin(), bytes.end(), params.begin() + static_cast<std::ptrdiff_t>(param.offset));
   }
+  return params;
 }
 
 LaunchShape Machine::begin_launch(const Launch& launch) {
@@ -138,27 +139,41 @@ LaunchShape Machine::begin_launch(const Launch& launch) {
   const Code& code = found->second;
   const Function& kernel = *code.functions[0].source;
   check_launch(launch, kernel, code);
-  launch_.code = &code;
-  launch_.grid = launch.grid;
-  launch_.block = launch.block;
-  launch_.number = ++launches_;
-  launch_.width = config_.warp_width;
-  launch_.threads_per_block = static_cast<u32>(launch.block.count());
-  launch_.warps_per_block = (launch_.threads_per_block + launch_.width - 1) / launch_.width;
-  launch_.threads = launch.blocks() * launch_.threads_per_block;
-  launch_.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-  launch_.shared_bytes = code.static_shared_bytes + launch.dynamic_shared_bytes;
-  pack_arguments(launch, kernel);
-  prepare_local_memory();
+  LaunchState state;
+  state.code = &code;
+  state.grid = launch.grid;
+  state.block = launch.block;
+  state.id = LaunchId{++begun_};
+  state.width = config_.warp_width;
+  state.threads_per_block = static_cast<u32>(launch.block.count());
+  state.warps_per_block = (state.threads_per_block + state.width - 1) / state.width;
+  state.threads = launch.blocks() * state.threads_per_block;
+  state.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+  state.shared_bytes = code.static_shared_bytes + launch.dynamic_shared_bytes;
+  state.params = pack_arguments(launch, kernel);
+  state.local_base = take_local_memory(state.id, code, state.threads);
+  state.constants = constants_;
   LaunchShape shape;
   shape.kernel = launch.kernel;
   shape.blocks = launch.blocks();
-  shape.threads_per_block = launch_.threads_per_block;
-  shape.warps_per_block = launch_.warps_per_block;
+  shape.threads_per_block = state.threads_per_block;
+  shape.warps_per_block = state.warps_per_block;
   shape.registers_per_thread = code.registers_per_thread;
-  shape.shared_bytes_per_block = launch_.shared_bytes;
+  shape.shared_bytes_per_block = state.shared_bytes;
   shape.scoreboard_names = code.scoreboard_names;
+  shape.launch = state.id;
+  launches_.emplace(state.id, std::move(state));
   return shape;
+}
+
+void Machine::end_launch(LaunchId launch) {
+  const auto ended = launches_.find(launch);
+  SIM_CHECK(ended != launches_.end() && ended->second.live_blocks == 0, "launch {} ends twice, or before its blocks",
+            index(launch));
+  for (LocalMemory& memory : local_memories_) {
+    if (memory.user == launch) memory.user.reset();
+  }
+  launches_.erase(ended);
 }
 
 std::string Machine::kernel_names() const {
@@ -167,14 +182,22 @@ std::string Machine::kernel_names() const {
   return names.empty() ? "none" : names;
 }
 
-/// Local memory of all threads of a launch; a later launch that needs no more takes the same place.
-void Machine::prepare_local_memory() {
-  const u64 bytes = launch_.threads * launch_.code->local_bytes;
-  if (bytes > local_capacity_) {
-    local_memory_ = memory_.allocate(fmt::format("local memory of {}", launch_.code->kernel), bytes);
-    local_capacity_ = bytes;
+/// Local memory of all threads of a launch. A launch that needs no more than what an ended one had takes its place: the
+/// largest that is free.
+VirtAddr Machine::take_local_memory(LaunchId launch, const Code& code, u64 threads) {
+  const u64 bytes = threads * code.local_bytes;
+  if (bytes == 0) return {};
+  const auto free = std::find_if(local_memories_.rbegin(), local_memories_.rend(),
+                                 [&](const LocalMemory& memory) { return !memory.user; });
+  if (free != local_memories_.rend() && free->bytes >= bytes) {
+    free->user = launch;
+    return free->first;
   }
-  launch_.local_base = local_memory_;
+  const LocalMemory grown{memory_.allocate(fmt::format("local memory of {}", code.kernel), bytes), bytes, launch};
+  local_memories_.insert(std::upper_bound(local_memories_.begin(), local_memories_.end(), bytes,
+                                          [](u64 size, const LocalMemory& memory) { return size < memory.bytes; }),
+                         grown);
+  return grown.first;
 }
 
 u32 Machine::claim_block() {
@@ -188,27 +211,33 @@ u32 Machine::claim_block() {
   return static_cast<u32>(blocks_.size() - 1);
 }
 
-BlockRef Machine::begin_block(u64 number, SmId sm) {
-  SIM_CHECK(launch_.code != nullptr && number < launch_.threads / launch_.threads_per_block,
-            "block {} is not part of the launch", number);
+BlockRef Machine::begin_block(LaunchId id, u64 number, SmId sm) {
+  const auto found = launches_.find(id);
+  SIM_CHECK(found != launches_.end() && number < found->second.threads / found->second.threads_per_block,
+            "block {} is not part of launch {}", number, index(id));
+  LaunchState& launch = found->second;
+  ++launch.live_blocks;
   const u32 place = claim_block();
   Block& block = blocks_[place];
+  block.launch = &launch;
   block.number = number;
   block.sm = sm;
   block.live = true;
-  block.shared.assign(launch_.shared_bytes, 0);
-  block.running = launch_.warps_per_block;
+  block.shared.assign(launch.shared_bytes, 0);
+  block.running = launch.warps_per_block;
   block.barriers.fill({});
-  block.warps.resize(launch_.warps_per_block);
-  for (u32 w = 0; w < launch_.warps_per_block; ++w) prepare_warp(block, block.warps[w], w);
-  for (u32 w = 0; w < launch_.warps_per_block; ++w) warps_[place * kWarpsPerBlock + w] = &block.warps[w];
+  block.warps.resize(launch.warps_per_block);
+  for (u32 w = 0; w < launch.warps_per_block; ++w) prepare_warp(block, block.warps[w], w);
+  for (u32 w = 0; w < launch.warps_per_block; ++w) warps_[place * kWarpsPerBlock + w] = &block.warps[w];
   return BlockRef{place};
 }
 
 void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
-  const Code& code = *launch_.code;
-  const u32 first_thread = number * launch_.width;
-  const u32 lanes = std::min(launch_.width, launch_.threads_per_block - first_thread);
+  const LaunchState& launch = *block.launch;
+  const Code& code = *launch.code;
+  const u32 first_thread = number * launch.width;
+  const u32 lanes = std::min(launch.width, launch.threads_per_block - first_thread);
+  warp.code = &code;
   warp.block = &block;
   warp.index = number;
   warp.pc = code.functions[0].first;
@@ -238,17 +267,19 @@ void Machine::end_block(BlockRef block) {
   Block& ended = blocks_[index(block)];
   SIM_CHECK(ended.live, "a block ends twice");
   ended.live = false;
+  --ended.launch->live_blocks;
   free_blocks_.push_back(index(block));
 }
 
 const DecodedInst& Machine::peek(WarpRef warp) const {
-  return launch_.code->decoded[at(warp).pc];
+  const Warp& its = at(warp);
+  return its.code->decoded[its.pc];
 }
 
 void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) {
   Warp& warp = at(ref);
   SIM_DCHECK(warp.status == WarpStatus::kRunning, "a warp that does not run is issued");
-  const Code& code = *launch_.code;
+  const Code& code = *warp.code;
   const Inst& inst = code.insts[warp.pc];
   const Frame& frame = warp.frame();
   u64* predicates = warp.predicates.data() + frame.predicate_base;
@@ -265,7 +296,7 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
   effect.atomic = kNoAtomic;
   effect.released_warps = 0;
   Execution x{*this,
-              launch_,
+              *warp.block->launch,
               memory_,
               *warp.block,
               warp,
@@ -299,13 +330,13 @@ void Machine::finish_warp(Warp& warp, Effect& effect) {
 void Machine::raise_fault(Execution& x, u32 lane, const std::string& what) {
   if (x.warp.status == WarpStatus::kFaulted) return;
   x.warp.status = WarpStatus::kFaulted;
-  fault_.sentence = fmt::format("kernel {}, {}: lane {} of warp {} of block {} {}", launch_.code->kernel,
-                                position(x.pc), lane, x.warp.index, x.block.number, what);
+  fault_.sentence = fmt::format("kernel {}, {}: lane {} of warp {} of block {} {}", x.warp.code->kernel,
+                                position(*x.warp.code, x.pc), lane, x.warp.index, x.block.number, what);
 }
 
-std::string Machine::position(u32 pc) const {
-  const Statement* statement = launch_.code->statements[pc];
-  if (statement == nullptr) return fmt::format("{}:{}", module_.file, launch_.code->decoded[pc].line);
+std::string Machine::position(const Code& code, u32 pc) const {
+  const Statement* statement = code.statements[pc];
+  if (statement == nullptr) return fmt::format("{}:{}", module_.file, code.decoded[pc].line);
   std::string text;
   for (const char c : statement->text) {
     const bool blank = c == '\t' || c == '\n' || c == '\r' || c == ' ';
@@ -323,12 +354,12 @@ std::string Machine::whereabouts(WarpRef ref) const {
   const std::string who = fmt::format("warp {} of block {}", warp.index, warp.block->number);
   switch (warp.status) {
     case WarpStatus::kRunning:
-      return fmt::format("{} runs at {}", who, position(warp.pc));
+      return fmt::format("{} runs at {}", who, position(*warp.code, warp.pc));
     case WarpStatus::kAtBarrier: {
       const Barrier& barrier = warp.block->barriers[warp.barrier];
       const u32 expected = barrier.expected != 0 ? barrier.expected : warp.block->running;
       return fmt::format("{} waits at {} for barrier {}, where {} of {} warps have arrived", who,
-                         position(warp.barrier_pc), warp.barrier, barrier.arrived, expected);
+                         position(*warp.code, warp.barrier_pc), warp.barrier, barrier.arrived, expected);
     }
     case WarpStatus::kDone:
       return fmt::format("{} is done", who);
@@ -340,7 +371,7 @@ std::string Machine::whereabouts(WarpRef ref) const {
 
 void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   Warp& warp = x.warp;
-  const Code& code = *launch_.code;
+  const Code& code = *warp.code;
   const Frame& caller = warp.frame();
   const FunctionImage& from = code.functions[caller.function];
   const FunctionImage& to = code.functions[function];

@@ -1,5 +1,5 @@
 // The PTX machine: the InstStream that executes compiled CUDA kernels. One machine belongs to one tenant: its module,
-// its memory, its launches one after the other.
+// its memory, its launches, of which several may be in flight.
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ class Machine final : public InstStream {
   ~Machine() override;
 
   LaunchShape begin_launch(const Launch& launch) override;
-  BlockRef begin_block(u64 block, SmId sm) override;
+  void end_launch(LaunchId launch) override;
+  BlockRef begin_block(LaunchId launch, u64 block, SmId sm) override;
   WarpRef warp(BlockRef block, u32 index) const override;
   WarpStatus status(WarpRef warp) const override;
   void end_block(BlockRef block) override;
@@ -54,12 +56,11 @@ class Machine final : public InstStream {
   void perform_atomic(AtomicRef atomic, u64 lanes) override;
   void begin_run() override { write_variables(); }
   BlockImage save(BlockRef block) const override;
-  BlockRef restore(const BlockImage& image, SmId sm) override;
+  BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
   const Fault& fault() const override { return fault_; }
 
   const Code* find(std::string_view kernel) const;
-  const LaunchState& launch() const { return launch_; }
   u32 warp_width() const { return config_.warp_width; }
 
   // For handlers.
@@ -83,15 +84,15 @@ class Machine final : public InstStream {
   void place_variables();
   void write_variables();
   void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
-  void pack_arguments(const Launch& launch, const Function& kernel);
-  void prepare_local_memory();
+  static std::vector<u8> pack_arguments(const Launch& launch, const Function& kernel);
+  VirtAddr take_local_memory(LaunchId launch, const Code& code, u64 threads);
   void prepare_warp(Block& block, Warp& warp, u32 index);
   u32 claim_block();
   void finish_warp(Warp& warp, Effect& effect);
   void complete_barriers(Block& block, Effect* effect);
   void release(Block& block, u32 id, Effect* effect);
   Warp& at(WarpRef warp) const { return *warps_[index(warp)]; }
-  std::string position(u32 pc) const;
+  std::string position(const Code& code, u32 pc) const;
   std::string kernel_names() const;
 
   Module module_;
@@ -100,11 +101,16 @@ class Machine final : public InstStream {
   u32 stride_;
   std::map<std::string_view, VirtAddr> variables_;
   std::map<std::string, Code, std::less<>> kernels_;
-  LaunchState launch_;
-  u64 launches_ = 0;
-  VirtAddr local_memory_;
-  u64 local_capacity_ = 0;
-  std::deque<Block> blocks_;  // never moves: warps point at their block
+  VirtAddr constants_{GuestMemory::kBase};    // where the module's .const variables begin
+  std::map<LaunchId, LaunchState> launches_;  // in flight
+  u32 begun_ = 0;                             // launches
+  struct LocalMemory {
+    VirtAddr first;
+    u64 bytes = 0;
+    std::optional<LaunchId> user;
+  };
+  std::vector<LocalMemory> local_memories_;  // each as large as the ones before it, or larger
+  std::deque<Block> blocks_;                 // never moves: warps point at their block
   std::vector<u32> free_blocks_;
   std::vector<Warp*> warps_;  // by WarpRef: block number times kWarpsPerBlock plus index
   std::deque<PendingAtomic> atomics_;

@@ -46,8 +46,11 @@ struct Frame {
 };
 
 struct Block;
+struct Code;
+struct LaunchState;
 
 struct Warp {
+  const Code* code = nullptr;  // of its launch
   u32 pc = 0;
   u32 reconverge = 0;
   u64 active = 0;  // lanes running now
@@ -82,6 +85,7 @@ struct Barrier {
 };
 
 struct Block {
+  LaunchState* launch = nullptr;
   u64 number = 0;
   SmId sm{};
   bool live = false;

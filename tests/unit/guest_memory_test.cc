@@ -1,0 +1,142 @@
+// A tenant's memory: near and far allocations, and what is freed.
+// SPDX-License-Identifier: MIT
+#include "frontend/guest_memory.h"
+
+#include <gmock/gmock.h>
+
+#include "frontend/inst_stream.h"
+#include "unit/ptx_harness.h"
+
+namespace terrace {
+namespace {
+
+using ptx::refusal;
+using ::testing::HasSubstr;
+
+constexpr u64 kBase = GuestMemory::kBase, kEnd = GuestMemory::kEnd;
+
+TEST(GuestMemory, HoldsBuffersAtBothEndsOf48Bits) {
+  GuestMemory memory(PageSize::k4K);
+  const Buffer<u32> low(memory, "low", {kBase}, 10), high(memory, "high", {kEnd - 4096}, 1024);
+  low.set(memory, 9, 7);
+  high.set(memory, 1023, 8);
+  EXPECT_EQ(low.get(memory, 9), 7u);
+  EXPECT_EQ(high.get(memory, 1023), 8u);
+  EXPECT_EQ(high.get(memory, 0), 0u) << "zero at first";
+  EXPECT_TRUE(memory.contains({kEnd - 16}, 16));
+  EXPECT_FALSE(memory.contains({kEnd}, 4));
+  EXPECT_FALSE(memory.contains({kEnd - 4096 - 4}, 4));
+  EXPECT_TRUE(memory.contains({kBase + 36}, 4));
+  EXPECT_FALSE(memory.contains({kBase + 40}, 4));
+  EXPECT_EQ(memory.nearest({kEnd - 1})->name, "high");
+  EXPECT_EQ(memory.nearest({kEnd - 4097})->name, "low");
+  EXPECT_EQ(memory.footprint_bytes(), 40u + 4096);
+}
+
+TEST(GuestMemory, AFarBufferEndsWhereItsBytesDo) {
+  GuestMemory memory(PageSize::k64K);
+  const VirtAddr first = memory.allocate_at("far", {u64{1} << 40}, 100);
+  EXPECT_TRUE(memory.contains({first.raw + 96}, 4));
+  EXPECT_FALSE(memory.contains({first.raw + 96}, 8));
+  EXPECT_FALSE(memory.contains({first.raw + 104}, 4));
+}
+
+TEST(GuestMemory, AFarBufferThatMayOnlyBeReadIsNotWritable) {
+  GuestMemory memory(PageSize::k4K);
+  const VirtAddr first = memory.allocate_at("far", {u64{1} << 40}, 100, Permission::kReadOnly);
+  EXPECT_TRUE(memory.contains(first, 4));
+  EXPECT_FALSE(memory.writable(first, 4));
+}
+
+TEST(GuestMemory, StoresThatRunFromOneFarBufferIntoTheNextReachBoth) {
+  GuestMemory memory(PageSize::k4K);
+  const u64 middle = u64{1} << 40;
+  const Buffer<u32> second(memory, "second", {middle}, 1024), first(memory, "first", {middle - 4096}, 1024);
+  StoreLog stores;
+  for (u64 at = middle - 8; at < middle + 8; at += 4) {
+    const u32 value = static_cast<u32>(at - middle + 100);
+    stores.push(memory, {at}, &value, 4);
+  }
+  stores.commit();
+  EXPECT_EQ(first.get(memory, 1022), 92u);
+  EXPECT_EQ(first.get(memory, 1023), 96u);
+  EXPECT_EQ(second.get(memory, 0), 100u);
+  EXPECT_EQ(second.get(memory, 1), 104u);
+}
+
+TEST(GuestMemory, AnAddressThatIsTakenOrImpossibleIsRefused) {
+  GuestMemory memory(PageSize::k4K);
+  memory.allocate_at("there", {u64{1} << 40}, 5000);
+  const auto sentence = [&](u64 first, u64 bytes) {
+    return refusal([&] { memory.allocate_at("new", {first}, bytes); });
+  };
+  const u64 taken = u64{1} << 40;
+  EXPECT_THAT(sentence(taken + 4096, 1), HasSubstr("overlaps \"there\", 5000 bytes from 0x10000000000"));
+  EXPECT_THAT(sentence(taken - 4096, 4097), HasSubstr("overlaps \"there\""));
+  EXPECT_EQ(sentence(taken + 8192, 1), "") << "the next page is free";
+  EXPECT_EQ(sentence(taken - 4096, 4096), "") << "and the one before";
+  EXPECT_THAT(sentence(taken + 100, 1), HasSubstr("not a multiple of the page size, 4096"));
+  EXPECT_THAT(sentence(kBase - 4096, 1), HasSubstr("addresses are 0x100000000 to 0xffffffffffff"));
+  EXPECT_THAT(sentence(kEnd - 4096, 4097), HasSubstr("addresses are"));
+  EXPECT_THAT(sentence(kEnd, 1), HasSubstr("addresses are"));
+  EXPECT_THAT(sentence(kBase + GuestMemory::kNearBytes - 4096, 8192), HasSubstr("crosses 0x900000000"));
+}
+
+TEST(GuestMemory, AllocationsGoAroundThoseAtGivenAddresses) {
+  GuestMemory memory(PageSize::k4K);
+  memory.allocate_at("given", {kBase + 2 * 4096}, 4096);
+  EXPECT_EQ(memory.allocate("two pages", 8192).raw, kBase);
+  EXPECT_EQ(memory.allocate("behind", 1).raw, kBase + 3 * 4096);
+}
+
+TEST(GuestMemory, WhatIsFreedIsNoMoreAndItsAddressesAreUsedAgain) {
+  for (const u64 first : {kBase, u64{1} << 45}) {
+    GuestMemory memory(PageSize::k4K);
+    const Buffer<u32> buffer(memory, "buffer", {first}, 2048);
+    memory.allocate_at("other", {first + 8192}, 4);
+    buffer.set(memory, 1, 5);
+    memory.free(buffer.address());
+    EXPECT_FALSE(memory.contains({first}, 4));
+    EXPECT_FALSE(memory.writable({first + 4096}, 4));
+    EXPECT_TRUE(memory.contains({first + 8192}, 4));
+    ASSERT_NE(memory.freed({first + 8191}), nullptr);
+    EXPECT_EQ(memory.freed({first + 8191})->name, "buffer");
+    EXPECT_EQ(memory.freed({first + 8192}), nullptr);
+    EXPECT_TRUE(memory.take_host_writes().empty()) << "there are no lines to forget where nothing is";
+    EXPECT_EQ(memory.footprint_bytes(), 4u);
+
+    const Buffer<u32> again(memory, "again", {first}, 1024);
+    EXPECT_EQ(again.get(memory, 1), 0u) << "zero-filled";
+    EXPECT_EQ(memory.freed({first}), nullptr);
+  }
+}
+
+TEST(GuestMemory, FreedNeighboursBecomeOnePlace) {
+  for (const auto& order : std::vector<std::vector<u32>>{{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}}) {
+    GuestMemory memory(PageSize::k4K);
+    std::vector<VirtAddr> pages;
+    for (u32 i = 0; i < 3; ++i) pages.push_back(memory.allocate("page", 4096));
+    memory.allocate("last", 1);
+    for (const u32 i : order) memory.free(pages[i]);
+    EXPECT_EQ(memory.allocate("three pages", 3 * 4096).raw, kBase);
+    EXPECT_EQ(memory.allocate("next", 1).raw, kBase + 4 * 4096);
+  }
+}
+
+TEST(GuestMemory, WhatIsFreedAtTheEndLeavesRoomForMore) {
+  GuestMemory memory(PageSize::k4K, 3 * 4096);
+  memory.allocate("first", 4096);
+  memory.free(memory.allocate("second", 4096));
+  EXPECT_EQ(memory.allocate("two pages", 8192).raw, kBase + 4096);
+}
+
+TEST(GuestMemory, FreeingWhatIsNoBufferIsRefused) {
+  GuestMemory memory(PageSize::k4K);
+  const VirtAddr first = memory.allocate("buffer", 8192);
+  EXPECT_THAT(refusal([&] { memory.free({first.raw + 4096}); }), HasSubstr("where no buffer begins"));
+  memory.free(first);
+  EXPECT_THAT(refusal([&] { memory.free(first); }), HasSubstr("freed twice: it lies in \"buffer\""));
+}
+
+}  // namespace
+}  // namespace terrace
