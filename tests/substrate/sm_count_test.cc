@@ -1,13 +1,15 @@
 // More SMs do no harm: a program that already has all of memory's bandwidth keeps it when SMs are added. A memory that
 // serves more streams with fewer row hits, or a queue too short to find them, would lose throughput.
 //
-// lbm and gups come back to a line for another part of it. With more SMs more lines are under way than an L2 of 2 MB
-// holds, and they fetch lines twice; that is the cache's doing and real. They run with eight times the L2.
+// lbm writes each line in two steps. On two machines the lines under way with all SMs are several times their L2, which
+// then writes them out half done and fetches them again. That is the cache's doing, and real; there lbm runs with eight
+// times the L2.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "substrate/machines.h"
 
@@ -17,12 +19,14 @@ namespace {
 struct Program {
   const char* name;
   const char* until;  // a program of few blocks is cut, so that those of the last round do not decide
-  bool larger_l2;
 };
 constexpr Program kPrograms[] = {
-    {"blk", "completed", false}, {"3ds", "completed", false},    {"sad", "cycles:50000", false},
-    {"lbm", "completed", true},  {"gups", "cycles:60000", true},
+    {"blk", "completed"}, {"3ds", "completed"}, {"sad", "cycles:50000"}, {"lbm", "completed"}, {"gups", "cycles:60000"},
 };
+
+bool outgrows_l2(std::string_view program, std::string_view machine) {
+  return program == "lbm" && (machine == "dws_30sm" || machine == "mask_maxwell30");
+}
 
 class SmCount : public testing::TestWithParam<Machine> {};
 
@@ -32,7 +36,8 @@ TEST_P(SmCount, AddedSmsTakeNothingFromASaturatingProgram) {
     double best = 0;
     for (const u32 sms : {machine.sms / 2, machine.sms * 3 / 4, machine.sms}) {
       std::vector<std::string> sets{fmt::format("run.sms=[{}]", sms), fmt::format("run.until={}", program.until)};
-      if (program.larger_l2) sets.push_back(fmt::format("l2.bytes={}", machine_with(machine.name, {}).l2.bytes * 8));
+      if (outgrows_l2(program.name, machine.name))
+        sets.push_back(fmt::format("l2.bytes={}", machine_with(machine.name, {}).l2.bytes * 8));
       const double ipc = total_ipc(run_on(machine.name, "ideal", program.name, sets));
       EXPECT_GE(ipc, 0.97 * best) << program.name << " on " << sms << " SMs";
       best = std::max(best, ipc);
