@@ -86,13 +86,6 @@ class Link {
     for (u32 i = 0; i < waiting_.size() && waiting_[i].arrives <= now; ++i)
       each(waiting_[i].message, waiting_[i].arrives);
   }
-  /// Calls `each(message)` for what arrives in cycle `now` and is still there.
-  template <class F>
-  void visit_new(Cycle now, F&& each) const {
-    for (u32 i = waiting_.size(); i > 0 && waiting_[i - 1].arrives >= now; --i) {
-      if (waiting_[i - 1].arrives == now) each(waiting_[i - 1].message);
-    }
-  }
   /// When the oldest message arrives: a consumer that sleeps is woken then by itself.
   Cycle next_arrival() const { return waiting_.empty() ? kNever : waiting_.front().arrives; }
 

@@ -5,20 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "engine/check.h"
+#include "text/by_name.h"
 #include "text/suggest.h"
 
 namespace terrace {
 namespace {
 
-using Workloads = std::map<std::string, std::unique_ptr<Workload>, std::less<>>;
-
-Workloads& workloads() {
-  static Workloads all;
+ByName<Workload>& workloads() {
+  static ByName<Workload> all("workload", "workloads");
   return all;
 }
 
@@ -51,24 +48,16 @@ InputSize parse_input_size(std::string_view text) {
 }
 
 void register_workload(std::unique_ptr<Workload> workload) {
-  const std::string name(workload->info().name);
-  if (workloads().emplace(name, std::move(workload)).second) return;
-  // Before main there is nobody to catch an exception.
-  fmt::print(stderr, "terrace: two workloads are called \"{}\"; rename one of them.\n", name);
-  std::abort();
+  std::string name(workload->info().name);
+  workloads().add(std::move(name), std::move(workload));
 }
 
 std::vector<const Workload*> all_workloads() {
-  std::vector<const Workload*> all;
-  for (const auto& [name, workload] : workloads()) all.push_back(workload.get());
-  return all;
+  return workloads().all();
 }
 
 const Workload& find_workload(std::string_view name) {
-  if (const auto found = workloads().find(name); found != workloads().end()) return *found->second;
-  std::vector<std::string> known;
-  for (const auto& [its_name, workload] : workloads()) known.push_back(its_name);
-  input_error("no workload named \"{}\"; available: {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
+  return workloads().find(name);
 }
 
 WorkloadRequest parse_workload(std::string_view text, InputSize size, std::string_view option) {

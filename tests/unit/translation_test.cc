@@ -58,17 +58,23 @@ struct Geometry {
   u64 leaf_entries;
 };
 
-class PageTable : public ::testing::TestWithParam<Geometry> {};
+class PageTable : public ::testing::TestWithParam<Geometry> {
+ protected:
+  static PagesConfig pages() {
+    const Geometry& geometry = GetParam();
+    PagesConfig pages;
+    pages.bytes = geometry.page;
+    pages.level_bits = geometry.bits;
+    pages.entries = geometry.layout;
+    pages.memory_bytes = u64{1} << 35;
+    return pages;
+  }
+};
 
 TEST_P(PageTable, AWalkOverItsEntriesFindsEveryFrame) {
   const Geometry geometry = GetParam();
-  PagesConfig pages;
-  pages.bytes = geometry.page;
-  pages.level_bits = geometry.bits;
-  pages.entries = geometry.layout;
-  pages.memory_bytes = u64{1} << 35;
   GuestMemory memory{PageSize(geometry.page)};
-  AddressSpaces spaces(pages, 128, 3, 2);
+  AddressSpaces spaces(pages(), 128, 3, 2);
   memory.allocate("buffer", u64{geometry.page} * 1500);
   const auto changes = memory.take_page_changes();
   for (const TenantId tenant : {TenantId{0}, TenantId{1}}) spaces.cover(tenant, changes);
@@ -119,13 +125,8 @@ std::optional<PhysAddr> walk(const AddressSpaces& spaces, TenantId tenant, VirtA
 
 TEST_P(PageTable, ReachesBothEndsOf48BitsAndWhatIsFreedIsGone) {
   const Geometry geometry = GetParam();
-  PagesConfig pages;
-  pages.bytes = geometry.page;
-  pages.level_bits = geometry.bits;
-  pages.entries = geometry.layout;
-  pages.memory_bytes = u64{1} << 35;
   GuestMemory memory{PageSize(geometry.page)};
-  AddressSpaces spaces(pages, 128, 3, 1);
+  AddressSpaces spaces(pages(), 128, 3, 1);
   const TenantId tenant{0};
   const u64 bytes = u64{geometry.page} * 3;
   // The same low bits everywhere: only the upper ones tell these apart.
