@@ -170,8 +170,8 @@ class WaitingLinks : public WaitBook {
   Blame::Group group_ = 0;
 };
 
-/// The consumer's end of a funnel. What has arrived waits for the same on all lanes, or on each for something else; where
-/// tenants have resources of their own, those of a lane wait for their own tenant's.
+/// The consumer's end of a funnel. What has arrived waits for the same on all inputs, or on each for something else; where
+/// tenants have resources of their own, those of an input wait for their own tenant's.
 template <class T>
 class WaitingFunnel : public WaitBook {
  public:
@@ -182,36 +182,36 @@ class WaitingFunnel : public WaitBook {
   void absorb(Cycle now) {
     if (funnel_.absorb(now) && counted()) due_ = now;
   }
-  T pop(u32 lane, Cycle now) {
-    if (counted() && funnel_.arrival(lane) != now) [[unlikely]] {
-      const TenantId tenant = tenant_of(funnel_.front(lane));
-      blame_->leave(group_of(lane, tenant), tenant, funnel_.arrival(lane));
+  T pop(u32 input, Cycle now) {
+    if (counted() && funnel_.arrival(input) != now) [[unlikely]] {
+      const TenantId tenant = tenant_of(funnel_.front(input));
+      blame_->leave(group_of(input, tenant), tenant, funnel_.arrival(input));
     }
-    return funnel_.pop(lane, now);
+    return funnel_.pop(input, now);
   }
 
-  /// All lanes wait for the same.
+  /// All inputs wait for the same.
   void keep_together(Blame& blame, Resource& resource) {
     begin(blame);
     group_ = blame.add_group(resource);
   }
-  /// Lanes wait apart, each for one resource, or for one by tenant.
-  void keep_lanes(Blame& blame, std::span<Resource* const> resources) {
+  /// Inputs wait apart, each for one resource, or for one by tenant.
+  void keep_inputs(Blame& blame, std::span<Resource* const> resources) {
     begin(blame);
     apart_ = static_cast<u32>(resources.size());
-    for (u32 lane = 0; lane < funnel_.lanes(); ++lane) {
+    for (u32 input = 0; input < funnel_.inputs(); ++input) {
       for (u32 i = 0; i < apart_; ++i) {
         const Blame::Group made = blame.add_group(*resources[i]);
-        if (lane == 0 && i == 0) group_ = made;
+        if (input == 0 && i == 0) group_ = made;
       }
     }
   }
   void all_wait_for(Resource& resource) {
     if (counted()) blame_->waits_for(group_, resource);
   }
-  void lane_waits_for(u32 lane, std::span<Resource* const> resources) {
+  void input_waits_for(u32 input, std::span<Resource* const> resources) {
     for (u32 i = 0; counted() && i < apart_; ++i)
-      blame_->waits_for(group_ + lane * apart_ + i, *resources[resources.size() == 1 ? 0 : i]);
+      blame_->waits_for(group_ + input * apart_ + i, *resources[resources.size() == 1 ? 0 : i]);
   }
 
  private:
@@ -219,24 +219,24 @@ class WaitingFunnel : public WaitBook {
     blame_ = &blame;
     blame.keep(*this);
   }
-  Blame::Group group_of(u32 lane, TenantId tenant) const {
-    return group_ + lane * apart_ + (apart_ > 1 ? index(tenant) : 0);
+  Blame::Group group_of(u32 input, TenantId tenant) const {
+    return group_ + input * apart_ + (apart_ > 1 ? index(tenant) : 0);
   }
   void enter_late(Cycle) override {
-    funnel_.visit_new(due_, [&](u32 lane, const T& request) {
-      blame_->enter(group_of(lane, tenant_of(request)), tenant_of(request), due_);
+    funnel_.visit_new(due_, [&](u32 input, const T& request) {
+      blame_->enter(group_of(input, tenant_of(request)), tenant_of(request), due_);
     });
     due_ = kNever;
   }
   void visit(Cycle now, const Waiting& waits) const override {
-    for (u32 lane = 0; lane < funnel_.lanes(); ++lane) {
-      funnel_.visit_arrived(lane, now - 1, [&](const T& request, Cycle at) { waits(tenant_of(request), at); });
+    for (u32 input = 0; input < funnel_.inputs(); ++input) {
+      funnel_.visit_arrived(input, now - 1, [&](const T& request, Cycle at) { waits(tenant_of(request), at); });
     }
   }
 
   Funnel<T>& funnel_;
   Blame::Group group_ = 0;
-  u32 apart_ = 0;  // groups of a lane; 0: all lanes are one
+  u32 apart_ = 0;  // groups of an input; 0: all inputs are one
 };
 
 }  // namespace terrace

@@ -143,7 +143,7 @@ bool L2Slice::send_reply(Cycle now) {
   const u32 output = access.port;
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
-    // The port is free, but the SM's lane is full: of its own packets.
+    // The port is free, but the SM's queue is full: of its own packets.
     if (wiring_.replies.input_free(wiring_.port, now)) wiring_.replies.sender(wiring_.port).only(access.tenant);
     return false;
   }

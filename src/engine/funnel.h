@@ -1,5 +1,5 @@
-// Many links that end at one unit: one lane per producer, each with its own queue entries, all with the same latency.
-// The consumer sees at once which lanes hold messages, so it never scans empty ones. Each lane behaves like a Link:
+// Many links that end at one unit: one input per producer, each with its own queue entries, all with the same latency.
+// The consumer sees at once which inputs hold messages, so it never scans empty ones. Each input behaves like a Link:
 // nothing passes within a cycle, in either direction.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,39 +17,39 @@ namespace terrace {
 template <class T>
 class Funnel {
  public:
-  static constexpr u32 kNoLane = ~u32{0};
+  static constexpr u32 kNoInput = ~u32{0};
 
-  /// `capacity`: messages on the way and waiting, per lane.
-  Funnel(Scheduler& scheduler, u32 lanes, u32 latency, u32 capacity)
+  /// `capacity`: messages on the way and waiting, per input.
+  Funnel(Scheduler& scheduler, u32 inputs, u32 latency, u32 capacity)
       : scheduler_(scheduler),
         latency_(latency),
-        slot_mask_(std::bit_ceil(latency + 1) - 1),
-        words_((lanes + 63) / 64),
-        lanes_(lanes) {
+        wheel_mask_(std::bit_ceil(latency + 1) - 1),
+        words_((inputs + 63) / 64),
+        inputs_(inputs) {
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
-    for (Lane& lane : lanes_) lane.waiting = Ring<Traveller>(capacity);
+    for (Input& input : inputs_) input.waiting = Ring<Traveller>(capacity);
     ready_.assign(words_, 0);
     new_.assign(words_, 0);
-    arriving_.assign(size_t{words_} * (slot_mask_ + 1), 0);
+    arriving_.assign(size_t{words_} * (wheel_mask_ + 1), 0);
   }
   Funnel(const Funnel&) = delete;
   Funnel& operator=(const Funnel&) = delete;
 
-  void connect_producer(u32 lane, UnitId producer) { lanes_[lane].producer = producer; }
+  void connect_producer(u32 input, UnitId producer) { inputs_[input].producer = producer; }
   void connect_consumer(UnitId consumer) { consumer_ = consumer; }
 
-  /// Whether one more message fits into the lane in this cycle. A refused producer is woken when a place is freed.
-  bool can_push(u32 lane_index, Cycle now) {
-    Lane& lane = lanes_[lane_index];
-    const u32 popped = lane.last_pop == now ? lane.pops : 0;
-    if (lane.waiting.size() + popped < lane.waiting.capacity()) return true;
-    lane.refused = true;
-    if (popped > 0) scheduler_.wake(lane.producer, now + 1);
+  /// Whether one more message fits into the input in this cycle. A refused producer is woken when a place is freed.
+  bool can_push(u32 input_index, Cycle now) {
+    Input& input = inputs_[input_index];
+    const u32 popped = input.last_pop == now ? input.pops : 0;
+    if (input.waiting.size() + popped < input.waiting.capacity()) return true;
+    input.refused = true;
+    if (popped > 0) scheduler_.wake(input.producer, now + 1);
     return false;
   }
-  void push(u32 lane_index, Cycle now, T message) {
-    lanes_[lane_index].waiting.push({now + latency_, std::move(message)});
-    arriving_[slot(now + latency_) * words_ + lane_index / 64] |= u64{1} << lane_index % 64;
+  void push(u32 input_index, Cycle now, T message) {
+    inputs_[input_index].waiting.push({now + latency_, std::move(message)});
+    arriving_[in_wheel(now + latency_) * words_ + input_index / 64] |= u64{1} << input_index % 64;
     scheduler_.wake(consumer_, now + latency_);
   }
 
@@ -58,38 +58,38 @@ class Funnel {
   bool absorb(Cycle now) {
     u64 any = 0;
     for (u32 word = 0; word < words_; ++word) {
-      new_[word] = std::exchange(arriving_[slot(now) * words_ + word], 0);
+      new_[word] = std::exchange(arriving_[in_wheel(now) * words_ + word], 0);
       ready_[word] |= new_[word];
       any |= new_[word];
     }
     return any != 0;
   }
-  /// Later in the tick: calls `each(lane, message)` for everything that arrived in this cycle and is still there.
+  /// Later in the tick: calls `each(input, message)` for everything that arrived in this cycle and is still there.
   template <class F>
   void visit_new(Cycle now, F&& each) const {
     for (u32 word = 0; word < words_; ++word) {
       for (u64 left = new_[word]; left != 0; left &= left - 1) {
-        const u32 lane = word * 64 + static_cast<u32>(std::countr_zero(left));
-        const Ring<Traveller>& waiting = lanes_[lane].waiting;
+        const u32 input = word * 64 + static_cast<u32>(std::countr_zero(left));
+        const Ring<Traveller>& waiting = inputs_[input].waiting;
         for (u32 i = waiting.size(); i > 0 && waiting[i - 1].arrives >= now; --i) {
-          if (waiting[i - 1].arrives == now) each(lane, waiting[i - 1].message);
+          if (waiting[i - 1].arrives == now) each(input, waiting[i - 1].message);
         }
       }
     }
   }
-  /// Calls `each(message, arrived)` for what has arrived on a lane by cycle `now`, in order.
+  /// Calls `each(message, arrived)` for what has arrived on an input by cycle `now`, in order.
   template <class F>
-  void visit_arrived(u32 lane, Cycle now, F&& each) const {
-    const Ring<Traveller>& waiting = lanes_[lane].waiting;
+  void visit_arrived(u32 input, Cycle now, F&& each) const {
+    const Ring<Traveller>& waiting = inputs_[input].waiting;
     for (u32 i = 0; i < waiting.size() && waiting[i].arrives <= now; ++i) each(waiting[i].message, waiting[i].arrives);
   }
-  /// When the front of a lane arrived.
-  Cycle arrival(u32 lane) const { return lanes_[lane].waiting.front().arrives; }
-  /// The first lane at or after `from`, around the circle, whose front has arrived; kNoLane when there is none.
+  /// When the front of an input arrived.
+  Cycle arrival(u32 input) const { return inputs_[input].waiting.front().arrives; }
+  /// The first input at or after `from`, around the circle, whose front has arrived; kNoInput when there is none.
   u32 next_ready(u32 from) const {
     return scan(from, [&](u32 word) { return ready_[word]; });
   }
-  /// Likewise, leaving out lanes whose bit is set in `without`.
+  /// Likewise, leaving out inputs whose bit is set in `without`.
   u32 next_ready(u32 from, const std::vector<u64>& without) const {
     return scan(from, [&](u32 word) { return ready_[word] & ~without[word]; });
   }
@@ -99,38 +99,38 @@ class Funnel {
     }
     return false;
   }
-  const T& front(u32 lane) const { return lanes_[lane].waiting.front().message; }
-  T pop(u32 lane_index, Cycle now) {
-    Lane& lane = lanes_[lane_index];
-    SIM_DCHECK(ready_[lane_index / 64] >> lane_index % 64 & 1, "pop from lane {}, on which nothing has arrived",
-               lane_index);
-    if (lane.last_pop != now) {
-      lane.last_pop = now;
-      lane.pops = 0;
+  const T& front(u32 input) const { return inputs_[input].waiting.front().message; }
+  T pop(u32 input_index, Cycle now) {
+    Input& input = inputs_[input_index];
+    SIM_DCHECK(ready_[input_index / 64] >> input_index % 64 & 1, "pop from input {}, on which nothing has arrived",
+               input_index);
+    if (input.last_pop != now) {
+      input.last_pop = now;
+      input.pops = 0;
     }
-    ++lane.pops;
-    if (lane.refused) {
-      lane.refused = false;
-      scheduler_.wake(lane.producer, now + 1);
+    ++input.pops;
+    if (input.refused) {
+      input.refused = false;
+      scheduler_.wake(input.producer, now + 1);
     }
-    T message = lane.waiting.pop().message;
-    if (lane.waiting.empty() || lane.waiting.front().arrives > now) {
-      ready_[lane_index / 64] &= ~(u64{1} << lane_index % 64);
+    T message = input.waiting.pop().message;
+    if (input.waiting.empty() || input.waiting.front().arrives > now) {
+      ready_[input_index / 64] &= ~(u64{1} << input_index % 64);
     }
     return message;
   }
 
-  u32 lanes() const { return static_cast<u32>(lanes_.size()); }
+  u32 inputs() const { return static_cast<u32>(inputs_.size()); }
   u32 latency() const { return latency_; }
-  bool empty(u32 lane) const { return lanes_[lane].waiting.empty(); }
-  u32 size(u32 lane) const { return lanes_[lane].waiting.size(); }
+  bool empty(u32 input) const { return inputs_[input].waiting.empty(); }
+  u32 size(u32 input) const { return inputs_[input].waiting.size(); }
 
  private:
   struct Traveller {
     Cycle arrives = 0;
     T message{};
   };
-  struct Lane {
+  struct Input {
     Ring<Traveller> waiting;
     UnitId producer{};
     Cycle last_pop = kNever;
@@ -146,19 +146,19 @@ class Funnel {
       word = word + 1 == words_ ? 0 : word + 1;
       bits = bits_of(word);
     }
-    return kNoLane;
+    return kNoInput;
   }
-  u32 slot(Cycle at) const { return static_cast<u32>(at) & slot_mask_; }
+  u32 in_wheel(Cycle at) const { return static_cast<u32>(at) & wheel_mask_; }
 
   Scheduler& scheduler_;
   UnitId consumer_{};
   u32 latency_;
-  u32 slot_mask_;
+  u32 wheel_mask_;
   u32 words_;
-  std::vector<Lane> lanes_;
-  std::vector<u64> ready_;     // lanes whose front has arrived
-  std::vector<u64> new_;       // lanes on which something arrived in the last tick
-  std::vector<u64> arriving_;  // per cycle of the latency ahead: lanes on which something arrives then
+  std::vector<Input> inputs_;
+  std::vector<u64> ready_;     // inputs whose front has arrived
+  std::vector<u64> new_;       // inputs on which something arrived in the last tick
+  std::vector<u64> arriving_;  // per cycle of the latency ahead: inputs on which something arrives then
 };
 
 }  // namespace terrace

@@ -25,18 +25,18 @@ class Pool {
   Handle<T> make() {
     if (free_head_ == kNone) grow();
     const u32 index = free_head_;
-    Slot& slot = slot_at(index);
-    free_head_ = slot.next_free;
-    slot.value = T{};
-    slot.next_free = kLive;
+    Entry& entry = entry_at(index);
+    free_head_ = entry.next_free;
+    entry.value = T{};
+    entry.next_free = kLive;
     ++live_;
     return {name(index)};
   }
   void free(Handle<T> handle) {
-    Slot& slot = checked(handle);
-    slot.next_free = free_head_;
+    Entry& entry = checked(handle);
+    entry.next_free = free_head_;
     free_head_ = handle.raw & kIndexMask;
-    if constexpr (kGenerations) ++slot.generation;
+    if constexpr (kGenerations) ++entry.generation;
     --live_;
   }
   T& operator[](Handle<T> handle) { return checked(handle).value; }
@@ -56,34 +56,34 @@ class Pool {
   static constexpr u32 kChunkBits = 10, kChunk = u32{1} << kChunkBits;
   static constexpr u32 kNone = ~u32{0}, kLive = ~u32{0} - 1;
 
-  struct Slot {
+  struct Entry {
     T value{};
     u32 next_free = kNone;
     u8 generation = 0;
   };
 
-  Slot& slot_at(u32 index) { return chunks_[index >> kChunkBits][index & (kChunk - 1)]; }
-  Slot& checked(Handle<T> handle) {
-    Slot& slot = slot_at(handle.raw & kIndexMask);
-    SIM_DCHECK(slot.next_free == kLive && slot.generation == u8(handle.raw >> kIndexBits),
+  Entry& entry_at(u32 index) { return chunks_[index >> kChunkBits][index & (kChunk - 1)]; }
+  Entry& checked(Handle<T> handle) {
+    Entry& entry = entry_at(handle.raw & kIndexMask);
+    SIM_DCHECK(entry.next_free == kLive && entry.generation == u8(handle.raw >> kIndexBits),
                "a handle to an object that was freed");
-    return slot;
+    return entry;
   }
   u32 name(u32 index) {
-    if constexpr (kGenerations) return index | u32{slot_at(index).generation} << kIndexBits;
+    if constexpr (kGenerations) return index | u32{entry_at(index).generation} << kIndexBits;
     return index;
   }
   void grow() {
     const u32 first = static_cast<u32>(chunks_.size()) * kChunk;
     SIM_CHECK(first + kChunk <= kIndexMask, "a pool holds {} objects: something never frees them", live_);
-    chunks_.push_back(std::make_unique<Slot[]>(kChunk));
+    chunks_.push_back(std::make_unique<Entry[]>(kChunk));
     for (u32 i = kChunk; i-- > 0;) {
-      slot_at(first + i).next_free = free_head_;
+      entry_at(first + i).next_free = free_head_;
       free_head_ = first + i;
     }
   }
 
-  std::vector<std::unique_ptr<Slot[]>> chunks_;
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
   u32 free_head_ = kNone;
   u32 live_ = 0;
 };

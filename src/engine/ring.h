@@ -15,7 +15,7 @@ class Ring {
  public:
   Ring() = default;
   explicit Ring(u32 capacity)
-      : slots_(std::make_unique<T[]>(std::bit_ceil(capacity))),
+      : entries_(std::make_unique<T[]>(std::bit_ceil(capacity))),
         mask_(std::bit_ceil(capacity) - 1),
         capacity_(capacity) {}
 
@@ -26,21 +26,21 @@ class Ring {
 
   void push(T value) {
     SIM_DCHECK(!full(), "push to a full ring of {}", capacity_);
-    slots_[tail_++ & mask_] = std::move(value);
+    entries_[tail_++ & mask_] = std::move(value);
   }
-  T& front() { return slots_[head_ & mask_]; }
-  const T& front() const { return slots_[head_ & mask_]; }
+  T& front() { return entries_[head_ & mask_]; }
+  const T& front() const { return entries_[head_ & mask_]; }
   /// The element `n` places behind the front.
-  T& operator[](u32 n) { return slots_[(head_ + n) & mask_]; }
-  const T& operator[](u32 n) const { return slots_[(head_ + n) & mask_]; }
+  T& operator[](u32 n) { return entries_[(head_ + n) & mask_]; }
+  const T& operator[](u32 n) const { return entries_[(head_ + n) & mask_]; }
   T pop() {
     SIM_DCHECK(!empty(), "pop from an empty ring");
-    return std::move(slots_[head_++ & mask_]);
+    return std::move(entries_[head_++ & mask_]);
   }
   void clear() { head_ = tail_ = 0; }
 
  private:
-  std::unique_ptr<T[]> slots_;
+  std::unique_ptr<T[]> entries_;
   u32 mask_ = 0;
   u32 capacity_ = 0;
   u32 head_ = 0;  // head_ and tail_ run freely and wrap together

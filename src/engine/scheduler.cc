@@ -22,7 +22,7 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   names_.push_back(std::move(name));
   rank_.push_back(static_cast<u32>(units_.size() - 1));
   words_ = static_cast<u32>((units_.size() + 63) / 64);
-  wheel_.assign(size_t{kSlots} * words_, 0);  // no unit is woken before the first cycle
+  wheel_.assign(size_t{kBuckets} * words_, 0);  // no unit is woken before the first cycle
   due_.assign(words_, 0);
   deferred_.assign(words_, 0);
   return UnitId(units_.size() - 1);
@@ -58,8 +58,8 @@ void Scheduler::wake_far(u32 rank, Cycle at) {
 Cycle Scheduler::next_due() const {
   Cycle near = kNever;
   if (occupied_words_ != 0) {
-    // Slots are read as a circle that begins at now_: first the rest of its word, then whole words, last its beginning.
-    const u32 first = now_ & kSlotMask, word = first / 64;
+    // Buckets are read as a circle that begins at now_: first the rest of its word, then whole words, last its beginning.
+    const u32 first = now_ & kBucketMask, word = first / 64;
     const u64 rest = occupied_[word] >> first % 64;
     if (rest != 0) {
       near = now_ + static_cast<u32>(std::countr_zero(rest));
@@ -67,8 +67,8 @@ Cycle Scheduler::next_due() const {
       const u64 others = std::rotr(occupied_words_, static_cast<int>((word + 1) % 64));
       const u32 ahead = static_cast<u32>(std::countr_zero(others)) + 1;
       const u32 found = (word + ahead) % 64;
-      const u32 slot = found * 64 + static_cast<u32>(std::countr_zero(occupied_[found]));
-      near = now_ + ((slot - first) & kSlotMask);
+      const u32 bucket = found * 64 + static_cast<u32>(std::countr_zero(occupied_[found]));
+      near = now_ + ((bucket - first) & kBucketMask);
     }
   }
   return far_.empty() ? near : std::min(near, far_.top().first);
@@ -86,7 +86,7 @@ Scheduler::End Scheduler::run(Cycle until) {
       return End::kLimit;
     }
     now_ = cycle;
-    while (!far_.empty() && far_.top().first - now_ < kSlots) {
+    while (!far_.empty() && far_.top().first - now_ < kBuckets) {
       set(far_.top().first, far_.top().second);
       far_.pop();
     }
@@ -107,14 +107,14 @@ void Scheduler::tick_unit(u32 rank) {
 }
 
 void Scheduler::tick_due() {
-  const u32 slot = now_ & kSlotMask;
-  u64* bits = &wheel_[size_t{slot} * words_];
+  const u32 bucket = now_ & kBucketMask;
+  u64* bits = &wheel_[size_t{bucket} * words_];
   for (u32 word = 0; word < words_; ++word) {
     due_[word] = bits[word];
     bits[word] = 0;
   }
-  occupied_[slot / 64] &= ~(u64{1} << slot % 64);
-  if (occupied_[slot / 64] == 0) occupied_words_ &= ~(u64{1} << slot / 64);
+  occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
+  if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
   for (u32 word = 0; word < words_; ++word) {
     for (u64 left = due_[word]; left != 0; left &= left - 1) {
       tick_unit(word * 64 + static_cast<u32>(std::countr_zero(left)));
@@ -123,10 +123,10 @@ void Scheduler::tick_due() {
 }
 
 void Scheduler::tick_all() {
-  const u32 slot = now_ & kSlotMask;
-  std::fill_n(&wheel_[size_t{slot} * words_], words_, u64{0});
-  occupied_[slot / 64] &= ~(u64{1} << slot % 64);
-  if (occupied_[slot / 64] == 0) occupied_words_ &= ~(u64{1} << slot / 64);
+  const u32 bucket = now_ & kBucketMask;
+  std::fill_n(&wheel_[size_t{bucket} * words_], words_, u64{0});
+  occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
+  if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
   for (u32 rank = 0; rank < units(); ++rank) tick_unit(rank);
 }
 

@@ -1,4 +1,4 @@
-// Decides which units tick in which cycle: a timing wheel of 4,096 slots, each a bitset of units, with distant wake-ups
+// Decides which units tick in which cycle: a timing wheel of 4,096 buckets, each a bitset of units, with distant wake-ups
 // in a small heap. Only the scheduler advances time, and it skips cycles in which no unit is due.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -38,7 +38,7 @@ class Scheduler {
   /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.
   void wake(UnitId unit, Cycle at) {
     const u32 rank = rank_[index(unit)];
-    if (at - now_ < kSlots) [[likely]] {
+    if (at - now_ < kBuckets) [[likely]] {
       set(at, rank);
     } else {
       wake_far(rank, at);
@@ -66,16 +66,16 @@ class Scheduler {
   std::string explain() const;
 
  private:
-  static constexpr u32 kSlots = 4096;
-  static constexpr u32 kSlotMask = kSlots - 1;
+  static constexpr u32 kBuckets = 4096;
+  static constexpr u32 kBucketMask = kBuckets - 1;
   using Far = std::pair<Cycle, u32>;
 
   void start();
   void set(Cycle at, u32 rank) {
-    const u32 slot = at & kSlotMask;
-    wheel_[slot * words_ + rank / 64] |= u64{1} << rank % 64;
-    occupied_[slot / 64] |= u64{1} << slot % 64;
-    occupied_words_ |= u64{1} << slot / 64;
+    const u32 bucket = at & kBucketMask;
+    wheel_[bucket * words_ + rank / 64] |= u64{1} << rank % 64;
+    occupied_[bucket / 64] |= u64{1} << bucket % 64;
+    occupied_words_ |= u64{1} << bucket / 64;
   }
   void wake_far(u32 rank, Cycle at);
   Cycle next_due() const;
@@ -90,12 +90,12 @@ class Scheduler {
   std::vector<u32> rank_;  // by id: place in the tick order
   std::vector<Unit*> by_rank_;
   std::vector<UnitId> id_by_rank_;
-  u32 words_ = 0;  // 64-bit words per slot
+  u32 words_ = 0;  // 64-bit words per bucket
   std::vector<u64> wheel_;
-  u64 occupied_[kSlots / 64] = {};  // which slots have a bit set,
-  u64 occupied_words_ = 0;          // and which words of that have
+  u64 occupied_[kBuckets / 64] = {};  // which buckets have a bit set,
+  u64 occupied_words_ = 0;            // and which words of that have
   std::priority_queue<Far, std::vector<Far>, std::greater<>> far_;
-  std::vector<u64> due_;  // the slot being ticked
+  std::vector<u64> due_;  // the bucket being ticked
   std::vector<u64> deferred_;
   Cycle now_ = 0;
   u64 ticks_ = 0;

@@ -6,20 +6,20 @@
 
 namespace terrace {
 
-u32 Gpu::lanes_to_mmu() const {
+u32 Gpu::inputs_of_mmu() const {
   // A TLB of a tenant's own has a miss port of its own.
   const bool apart = config_.mmu.back_pressure == MmuConfig::Scope::kTenant || config_.l2_tlb.per_tenant;
   return apart ? static_cast<u32>(tenants_.size()) : 1;
 }
 
-/// The wires of the shared TLB and of MMUs; the units come when both of a wire's ends are known.
+/// The wires of the L2 TLB and of MMUs; the units come when both of a wire's ends are known.
 void Gpu::build_translation() {
   if (config_.translation == TranslateAt::kNowhere) return;
   const u32 mmus = config_.mmu.per_tenant ? static_cast<u32>(tenants_.size()) : 1;
-  const auto wires = [&](u32 lanes, u32 latency, u32 replies) {
+  const auto wires = [&](u32 inputs, u32 latency, u32 replies) {
     TlbWires made;
-    // A lane that holds what is on the way runs at full rate.
-    made.requests = std::make_unique<Funnel<TranslationRequest>>(scheduler_, lanes, latency, latency + 1);
+    // An input that holds what is on the way runs at full rate.
+    made.requests = std::make_unique<Funnel<TranslationRequest>>(scheduler_, inputs, latency, latency + 1);
     for (u32 i = 0; i < replies; ++i) made.replies.push_back(make_link<Translation>(latency));
     return made;
   };
@@ -28,7 +28,7 @@ void Gpu::build_translation() {
     const u32 latency = config_.l2_tlb.link_cycles;
     tlb_wires_.merged_warps = std::make_unique<Funnel<MergedWarp>>(scheduler_, tlb_ports(), latency, latency + 1);
   }
-  for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(lanes_to_mmu(), config_.mmu.transit_cycles, 1));
+  for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(inputs_of_mmu(), config_.mmu.transit_cycles, 1));
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
@@ -191,8 +191,8 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
 
 void Gpu::connect_translation() {
   if (!tlb_wires_.requests) return;
-  const u32 tenants = static_cast<u32>(tenants_.size()), lanes = lanes_to_mmu();
-  SharedTlb::Wiring tlb_wiring{
+  const u32 tenants = static_cast<u32>(tenants_.size()), inputs = inputs_of_mmu();
+  L2Tlb::Wiring tlb_wiring{
       .requests = *tlb_wires_.requests,
       .replies_per_port = translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
       .tlbs = config_.l2_tlb.per_tenant ? tenants : 1,
@@ -204,9 +204,9 @@ void Gpu::connect_translation() {
       .mistake = &truth_.mistake};
   for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
   for (const TlbWires& mmu : mmu_wires_) {
-    tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), lanes});
+    tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), inputs});
   }
-  tlb_ = std::make_unique<SharedTlb>(config_.l2_tlb, std::move(tlb_wiring));
+  tlb_ = std::make_unique<L2Tlb>(config_.l2_tlb, std::move(tlb_wiring));
   const UnitId tlb_unit = scheduler_.add(*tlb_, "l2_tlb.0");
   tlb_wires_.requests->connect_consumer(tlb_unit);
   if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_consumer(tlb_unit);
@@ -223,7 +223,7 @@ void Gpu::connect_translation() {
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
     mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
-    for (u32 lane = 0; lane < lanes; ++lane) mmu_wires_[i].requests->connect_producer(lane, tlb_unit);
+    for (u32 input = 0; input < inputs; ++input) mmu_wires_[i].requests->connect_producer(input, tlb_unit);
     mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
     if (mmu_uses(WalkPath::Way::kL2)) {
       requests_->connect_input(config_.sm.count + i, unit);

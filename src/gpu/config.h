@@ -120,7 +120,7 @@ struct GpuConfig {
     v.group("sm", sm, "streaming multiprocessors");
     v.group("l1_tlb", l1_tlb, "TLB of each SM");
     v.group("l1", l1, "data cache of each SM");
-    v.group("l2_tlb", l2_tlb, "shared TLB, the second level");
+    v.group("l2_tlb", l2_tlb, "L2 TLB, the second level");
     v.group("mmu", mmu, "page walks");
     v.group("noc", noc, "interconnect between SMs and L2");
     v.group("l2", l2, "shared cache");

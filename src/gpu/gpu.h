@@ -26,9 +26,9 @@
 #include "stats/stat_tree.h"
 #include "tenancy/block_dispatcher.h"
 #include "translation/address_space.h"
+#include "translation/l2_tlb.h"
 #include "translation/miss_translator.h"
 #include "translation/mmu.h"
-#include "translation/shared_tlb.h"
 
 namespace terrace {
 
@@ -110,10 +110,10 @@ class Gpu {
   bool translates_in_sm() const {
     return config_.translation == TranslateAt::kBeforeL1 || config_.translation == TranslateAt::kAfterL1;
   }
-  /// Who asks the shared TLB: SMs, or the stages behind the slices of the L2.
+  /// Who asks the L2 TLB: SMs, or the stages behind the slices of the L2.
   u32 tlb_ports() const { return translates_in_sm() ? config_.sm.count : config_.l2.slices; }
-  /// Lanes from the shared TLB to an MMU: what cannot hold each other up.
-  u32 lanes_to_mmu() const;
+  /// Inputs from the L2 TLB to an MMU: what cannot hold each other up.
+  u32 inputs_of_mmu() const;
   void connect_translation();
   /// Whether walks may take that way.
   bool mmu_uses(WalkPath::Way way) const { return config_.mmu.walk_path.make({})->uses(way); }
@@ -148,17 +148,17 @@ class Gpu {
     std::vector<u32> channels;
   };
   std::vector<WayToMemory> ways_to_memory_;  // by slice
-  /// The wires of the shared TLB or of an MMU.
+  /// The wires of the L2 TLB or of an MMU.
   struct TlbWires {
     std::unique_ptr<Funnel<TranslationRequest>> requests;
-    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by port, or one to the shared TLB
+    std::vector<std::unique_ptr<Link<Translation>>> replies;  // by port, or one to the L2 TLB
     std::unique_ptr<Funnel<MergedWarp>> merged_warps;         // from SMs, if the fill policy wants them
   };
   TlbWires tlb_wires_;
   std::vector<TlbWires> mmu_wires_;
   std::vector<std::unique_ptr<Link<DramRequest>>> walk_to_dram_;  // by MMU, then channel
   std::vector<std::unique_ptr<Link<DramReply>>> walk_from_dram_;
-  std::unique_ptr<SharedTlb> tlb_;                                 // none on an ideal machine
+  std::unique_ptr<L2Tlb> tlb_;                                     // none on an ideal machine
   std::vector<std::unique_ptr<MissTranslator>> miss_translators_;  // by slice, when the L2's lines have virtual names
   std::vector<std::unique_ptr<Mmu>> mmus_;
   std::vector<std::unique_ptr<Sm>> sms_;

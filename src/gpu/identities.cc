@@ -43,10 +43,9 @@ void Gpu::declare_identities() {
   if (!translates()) return;
   const Names asked = translates_in_sm() ? Names{"gpu.sm.*.l1_tlb.misses"} : Names{"gpu.l2.*.translator.requests"};
   const Names told = translates_in_sm() ? Names{"gpu.sm.*.l1_tlb.answers"} : Names{"gpu.l2.*.translator.answers"};
-  stats_.identity("every page asked for is looked up in the shared TLB", asked, {"gpu.l2_tlb.0.lookups"});
-  stats_.identity("every answer of the shared TLB arrives", {"gpu.l2_tlb.0.replies"}, told);
-  stats_.identity("every miss of the shared TLB is a request to an MMU", {"gpu.l2_tlb.0.misses"},
-                  {"gpu.mmu.*.requests"});
+  stats_.identity("every page asked for is looked up in the L2 TLB", asked, {"gpu.l2_tlb.0.lookups"});
+  stats_.identity("every answer of the L2 TLB arrives", {"gpu.l2_tlb.0.replies"}, told);
+  stats_.identity("every miss of the L2 TLB is a request to an MMU", {"gpu.l2_tlb.0.misses"}, {"gpu.mmu.*.requests"});
   stats_.identity("every walk that ends, and every hit of an MMU's own TLBs, is an answer",
                   {"gpu.mmu.*.walks_done", "gpu.mmu.*.tlb1_hits", "gpu.mmu.*.tlb2_hits"}, {"gpu.l2_tlb.0.fills"});
   if (!mmu_uses(WalkPath::Way::kMemory))

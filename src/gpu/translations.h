@@ -1,4 +1,4 @@
-// Everything that remembers translations (L1 TLBs, shared TLB, walk caches), and how it forgets them. All of it happens
+// Everything that remembers translations (L1 TLBs, L2 TLB, walk caches), and how it forgets them. All of it happens
 // between cycles and takes no time: the papers give a flush no cost. Answers that are under way are not called back, so
 // a page moves only while its tenant has nothing in flight.
 //
@@ -12,16 +12,16 @@
 
 #include "sm/sm.h"
 #include "translation/address_space.h"
+#include "translation/l2_tlb.h"
 #include "translation/mmu.h"
-#include "translation/shared_tlb.h"
 
 namespace terrace {
 
 class Translations {
  public:
-  /// Refers to all of them; there is no shared TLB and no MMU on an ideal machine.
+  /// Refers to all of them; there is no L2 TLB and no MMU on an ideal machine.
   Translations(const AddressSpaces& spaces, const std::vector<std::unique_ptr<Sm>>& sms,
-               const std::unique_ptr<SharedTlb>& tlb, const std::vector<std::unique_ptr<Mmu>>& mmus)
+               const std::unique_ptr<L2Tlb>& tlb, const std::vector<std::unique_ptr<Mmu>>& mmus)
       : spaces_(spaces), sms_(sms), tlb_(tlb), mmus_(mmus) {}
 
   /// A tenant's of one core: its own TLB, and the tenant's in all that cores share.
@@ -35,7 +35,7 @@ class Translations {
 
   const AddressSpaces& spaces_;
   const std::vector<std::unique_ptr<Sm>>& sms_;
-  const std::unique_ptr<SharedTlb>& tlb_;
+  const std::unique_ptr<L2Tlb>& tlb_;
   const std::vector<std::unique_ptr<Mmu>>& mmus_;
 };
 

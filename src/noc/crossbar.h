@@ -1,9 +1,9 @@
-// The interconnect: every input reaches every output, through a lane of its own (virtual output queues, so that a
+// The interconnect: every input reaches every output, through a queue of its own (virtual output queues, so that a
 // packet for a busy output never blocks one for an idle output). An input has one or more ports that each send one flit
-// per cycle, and an output has ports that each receive one; outputs serve their lanes round-robin, so no input starves.
+// per cycle, and an output has ports that each receive one; outputs serve their queues round-robin, so no input starves.
 //
 // It is no unit: an input port's state belongs to the unit that sends, an output port's to the unit that receives, and
-// the lanes between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
+// the queues between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
 // Simplified: a packet counts as arrived with its head; its length occupies both ports.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,12 +26,12 @@ struct NocConfig {
   u32 latency = 8;
   u32 flit_bytes = 32;
   u32 header_bytes = 8;
-  u32 lane_packets = 4;
+  u32 queue_packets = 4;
   void describe(Fields& v) {
     v("latency", latency, in(1, 10'000), "cycles from an input port to an output port");
     v("flit_bytes", flit_bytes, in(1, 1024), "bytes that a port transfers per cycle");
     v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet's header");
-    v("lane_packets", lane_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
+    v("queue_packets", queue_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
   }
   u32 flits(u32 data_bytes) const { return (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes; }
 };
@@ -56,7 +56,7 @@ class Crossbar {
     for (Input& input : inputs_) input.ports = PortTimes(ports.input);
     for (Output& output : outputs_) {
       output.ports = PortTimes(ports.output);
-      output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.lane_packets);
+      output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.queue_packets);
       output.waiting = std::make_unique<WaitingFunnel<Wrapped>>(*output.funnel);
     }
   }
@@ -138,7 +138,7 @@ class Crossbar {
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
     u32 all = 0;
-    for (u32 lane = 0; lane < inputs_.size(); ++lane) all += outputs_[output].funnel->size(lane);
+    for (u32 input = 0; input < inputs_.size(); ++input) all += outputs_[output].funnel->size(input);
     return all;
   }
 
@@ -175,7 +175,7 @@ class Crossbar {
     std::unique_ptr<WaitingFunnel<Wrapped>> waiting;  // the receiver's end of it
     UnitId unit{};
     PortTimes ports;
-    u32 pointer = 0;  // the lane that is asked first
+    u32 pointer = 0;  // the input that is asked first
     u32 turn = 0;
     NocPortStats stats;
     Blame blame;

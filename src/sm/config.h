@@ -29,7 +29,7 @@ struct SmConfig {
   u32 shared_bytes = 98304;
   u32 schedulers = 2;
   Policy<WarpScheduler> warp_scheduler{"gto"};
-  PipeConfig integer{4, 1}, single{4, 1}, half_rate{8, 2}, special{16, 4}, shared{24, 1}, control{1, 1};
+  PipeConfig integer{4, 1}, single{4, 1}, double_precision{8, 2}, special{16, 4}, shared{24, 1}, control{1, 1};
   u32 constant_latency = 8;
   u32 shared_banks = 32;
   u32 memory_queue = 8;
@@ -47,7 +47,7 @@ struct SmConfig {
     v.policy("warp_scheduler", warp_scheduler, "which ready warp issues");
     v.group("integer", integer, "integer and logic instructions");
     v.group("single", single, "single-precision instructions");
-    v.group("double", half_rate, "double-precision instructions");
+    v.group("double", double_precision, "double-precision instructions");
     v.group("special", special, "approximate functions");
     v.group("shared", shared, "shared-memory accesses without bank conflicts");
     v.group("control", control, "branches, barriers and fences");
@@ -63,7 +63,7 @@ struct SmConfig {
       case InstClass::kFloat:
         return single;
       case InstClass::kDouble:
-        return half_rate;
+        return double_precision;
       case InstClass::kSpecial:
         return special;
       case InstClass::kMemory:

@@ -296,7 +296,7 @@ void Sm::count(const DecodedInst& inst, TenantId tenant) {
       ++stats.single[tenant];
       break;
     case InstClass::kDouble:
-      ++stats.half_rate[tenant];
+      ++stats.double_precision[tenant];
       break;
     case InstClass::kSpecial:
       ++stats.special[tenant];

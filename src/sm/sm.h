@@ -26,7 +26,7 @@ namespace terrace {
 
 struct SmStats {
   PerTenant<Counter> warp_instructions, thread_instructions, blocks_started, blocks_done;
-  PerTenant<Counter> integer, single, half_rate, special, control, barriers, fences, memory;
+  PerTenant<Counter> integer, single, double_precision, special, control, barriers, fences, memory;
   Counter busy_cycles, stall_cycles, shared_accesses, shared_conflict_cycles;
   u64 unfinished_blocks = 0;  // that left before they had ended
   void describe(StatFields& v) {
@@ -35,7 +35,7 @@ struct SmStats {
       "thread instructions issued: one for each active lane of a warp instruction");
     v("integer", integer, "instructions", "integer, logic and move warp instructions");
     v("single", single, "instructions", "single- and half-precision warp instructions");
-    v("double", half_rate, "instructions", "double-precision warp instructions");
+    v("double", double_precision, "instructions", "double-precision warp instructions");
     v("special", special, "instructions", "approximate functions");
     v("control", control, "instructions", "branches, calls and exits");
     v("barriers", barriers, "instructions", "barriers");
@@ -48,7 +48,7 @@ struct SmStats {
     v("shared_accesses", shared_accesses, "instructions", "shared-memory accesses");
     v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "cycles added by bank conflicts");
     v.identity("every instruction has a class", sum(warp_instructions),
-               sum(integer, single, half_rate, special, control, barriers, fences, memory));
+               sum(integer, single, double_precision, special, control, barriers, fences, memory));
     v.identity("every block that began ended or left", sum(blocks_started), sum(blocks_done, unfinished_blocks));
   }
 };

@@ -148,7 +148,7 @@ void Translator::commit_new_pages() {
 }
 
 void Translator::explain(std::ostream& out) const {
-  if (!misses_.empty()) out << misses_.size() << " pages are awaited from the shared TLB\n";
+  if (!misses_.empty()) out << misses_.size() << " pages are awaited from the L2 TLB\n";
   if (any_ready()) out << "lines whose page is known wait to go on\n";
 }
 

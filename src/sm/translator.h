@@ -54,11 +54,11 @@ struct L1TlbStats : TlbStats {
 
 class Translator {
  public:
-  /// The way to the shared TLB; there is none on an ideal machine.
+  /// The way to the L2 TLB; there is none on an ideal machine.
   struct Port {
     Funnel<TranslationRequest>* requests = nullptr;
     Link<Translation>* answers = nullptr;
-    Funnel<MergedWarp>* merged_warps = nullptr;  // if the shared TLB's fill policy wants them
+    Funnel<MergedWarp>* merged_warps = nullptr;  // if the L2 TLB's fill policy wants them
   };
   struct Wiring {
     TranslateAt at = TranslateAt::kNowhere;

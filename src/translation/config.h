@@ -101,7 +101,7 @@ struct L2TlbConfig : TlbConfig {
     v("hit_cycles", hit_cycles, in(1, 1000), "cycles of a look-up");
     v("ports", ports, in(1, 64), "look-ups per cycle");
     v("miss_entries", miss_entries, in(1, 65536), "miss entries (MSHRs): pages that may wait for walks at a time");
-    v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the shared TLB, each way");
+    v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the L2 TLB, each way");
     v("turn", turn, {"request", "instruction"},
       "round robin among SMs: an SM keeps its turn for one request, or for all requests of an instruction that arrive "
       "back to back");
@@ -179,7 +179,7 @@ struct MmuConfig {
     v("walkers", walkers, in(0, 4096), "number of page walkers; 0: unlimited");
     v("queue_entries", queue_entries, in(1, 65536), "entries of the walk queues, all tenants together");
     v("rate", rate, in(1, 64), "requests accepted per cycle");
-    v("transit_cycles", transit_cycles, in(1, 10'000), "link latency between the shared TLB and the MMU, each way");
+    v("transit_cycles", transit_cycles, in(1, 10'000), "link latency between the L2 TLB and the MMU, each way");
     v("back_pressure", back_pressure, {"all", "tenant"},
       "whose requests a full walk queue stalls: those of all tenants, or of the tenant whose walk was refused");
     v("per_tenant", per_tenant, "every tenant has its own MMU of this size");

@@ -1,5 +1,5 @@
 // Translation behind the L2, for caches whose lines have virtual names: stands between an L2 slice and the memory
-// channels, asks the shared TLB for the page of each line that the slice fetches, and sends the request on when it knows
+// channels, asks the L2 TLB for the page of each line that the slice fetches, and sends the request on when it knows
 // the address. Lines with physical names (page tables) and write-backs, whose address the slice kept, pass at once.
 //
 // A line that waits for its page never holds up what comes behind it: a walk for that page may be among it.
@@ -38,7 +38,7 @@ class MissTranslator final : public Unit {
     Link<DramRequest>& from_slice;
     std::vector<Link<DramRequest>*> channels;
     const LineMap& map;
-    Funnel<TranslationRequest>& requests;  // lane `port`
+    Funnel<TranslationRequest>& requests;  // input `port`
     Link<Translation>& answers;
     u32 port = 0;
     u32 lines = 1;        // that the slice fetches at a time, at most
@@ -68,7 +68,7 @@ class MissTranslator final : public Unit {
 
   Wiring wiring_;
   MissTable<DramRequest> misses_;     // by page
-  Ring<TranslationRequest> unasked_;  // pages that the shared TLB has not been asked for
+  Ring<TranslationRequest> unasked_;  // pages that the L2 TLB has not been asked for
   Ring<DramRequest> known_;           // requests that know their address
 };
 

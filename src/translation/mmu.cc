@@ -20,7 +20,7 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
       tlb2_(config.tlb2, wiring_.mistake),
       front_cycles_((tlb1_.exists() ? config.tlb1.cycles : 0) + (tlb2_.exists() ? config.tlb2.cycles : 0)),
       walk_cache_(config.walk_cache, shape_, wiring_.mistake),
-      full_lanes_((wiring_.requests.lanes() + 63) / 64),
+      full_inputs_((wiring_.requests.inputs() + 63) / 64),
       tlb1_hits_(wiring_.most_requests),
       tlb2_hits_(wiring_.most_requests),
       walkers_(config.walkers == 0 ? wiring_.most_requests : config.walkers),
@@ -39,14 +39,14 @@ Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring 
                }}),
       walkers);
   // Requests in the pipeline of the front TLBs, and one that is refused.
-  for (u32 i = 0; i < wiring_.requests.lanes(); ++i) {
-    lanes_.push_back({WaitingRing<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
+  for (u32 i = 0; i < wiring_.requests.inputs(); ++i) {
+    inputs_.push_back({WaitingRing<Arrival>(config.rate * (front_cycles_ + 1) + 1)});
   }
   path_ = config_.walk_path.make({.tenants = tenants, .seed = seed});
   for (u32 way = 0; way < WalkPath::kWays; ++way) {
-    first_lane_[way] = static_cast<u32>(unsent_.size());
-    const u32 lanes = wiring_.memory[way] ? wiring_.memory[way]->lanes() : 0;
-    for (u32 i = 0; i < lanes; ++i) unsent_.emplace_back(walkers);
+    first_link_[way] = static_cast<u32>(unsent_.size());
+    const u32 links = wiring_.memory[way] ? wiring_.memory[way]->links() : 0;
+    for (u32 i = 0; i < links; ++i) unsent_.emplace_back(walkers);
   }
   due_.reserve(walkers);
 }
@@ -63,7 +63,7 @@ Cycle Mmu::tick(Cycle now) {
   advance_walkers(now);
   send_reads(now);
   send_results(now);
-  if (blame.on()) say_what_lanes_wait_for();
+  if (blame.on()) say_what_inputs_wait_for();
   return next_wakeup(now);
 }
 
@@ -82,15 +82,15 @@ void Mmu::accept_reads(Cycle now) {
 
 void Mmu::accept_requests(Cycle now) {
   for (intake_.begin(); intake_.any_free();) {
-    const u32 lane = requests_->next_ready(pointer_, full_lanes_);
-    if (lane == Funnel<TranslationRequest>::kNoLane) return;
-    const TranslationRequest request = requests_.pop(lane, now);
+    const u32 input = requests_->next_ready(pointer_, full_inputs_);
+    if (input == Funnel<TranslationRequest>::kNoInput) return;
+    const TranslationRequest request = requests_.pop(input, now);
     intake_.take(request.tenant);
-    pointer_ = lane + 1 == requests_->lanes() ? 0 : lane + 1;
+    pointer_ = input + 1 == requests_->inputs() ? 0 : input + 1;
     ++stats.requests[request.tenant];
     if (front_tlbs_know(request, now)) continue;
-    lanes_[lane].arrivals.push({request, now + front_cycles_});
-    if (lanes_[lane].arrivals.full()) full_lanes_[lane / 64] |= u64{1} << lane % 64;
+    inputs_[input].arrivals.push({request, now + front_cycles_});
+    if (inputs_[input].arrivals.full()) full_inputs_[input / 64] |= u64{1} << input % 64;
   }
 }
 
@@ -109,22 +109,22 @@ bool Mmu::front_tlbs_know(const TranslationRequest& request, Cycle now) {
   return true;
 }
 
-/// One walk of each lane in turn, until none finds a place: whoever is at the door, places go round.
+/// One walk of each input in turn, until none finds a place: whoever is at the door, places go round.
 void Mmu::place_walks(Cycle now) {
-  const u32 lanes = static_cast<u32>(lanes_.size());
+  const u32 inputs = static_cast<u32>(inputs_.size());
   u32 at = place_pointer_;
-  for (u32 without = 0; without < lanes; ++without) {
-    Lane& lane = lanes_[at];
-    at = at + 1 == lanes ? 0 : at + 1;
-    if (lane.refused || !place(lane, now)) continue;
+  for (u32 without = 0; without < inputs; ++without) {
+    Input& input = inputs_[at];
+    at = at + 1 == inputs ? 0 : at + 1;
+    if (input.refused || !place(input, now)) continue;
     place_pointer_ = at;
     without = ~u32{0};  // all are asked again
   }
 }
 
-bool Mmu::place(Lane& lane, Cycle now) {
-  if (!lane.arrivals.ready(now)) return false;
-  Arrival& first = lane.arrivals.front();
+bool Mmu::place(Input& input, Cycle now) {
+  if (!input.arrivals.ready(now)) return false;
+  Arrival& first = input.arrivals.front();
   const TranslationRequest& request = first.request;
   const Walk walk{.key = request.key,
                   .page = request.page,
@@ -134,8 +134,8 @@ bool Mmu::place(Lane& lane, Cycle now) {
                   .tenant = request.tenant};
   const u32 waiting = queues_->waiting();
   const i32 walker = queues_->place(walk, now);
-  lane.refused = walker == WalkScheduler::kRefused;
-  if (lane.refused) {
+  input.refused = walker == WalkScheduler::kRefused;
+  if (input.refused) {
     if (first.refused_since == kNever) first.refused_since = now;
     return false;
   }
@@ -145,9 +145,9 @@ bool Mmu::place(Lane& lane, Cycle now) {
   ++stats.under_way;
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
-  const u32 number = static_cast<u32>(&lane - lanes_.data());
-  lane.arrivals.pop();
-  full_lanes_[number / 64] &= ~(u64{1} << number % 64);
+  const u32 number = static_cast<u32>(&input - inputs_.data());
+  input.arrivals.pop();
+  full_inputs_[number / 64] &= ~(u64{1} << number % 64);
   if (walker == WalkScheduler::kQueued) {
     ++stats.waited[walk.tenant];
   } else {
@@ -230,13 +230,13 @@ void Mmu::queue_read(u32 walker, Cycle now) {
               .tenant = its.walk.tenant,
               .level = static_cast<u8>(its.level)};
   const u32 way = index(path_->choose(its.read));
-  unsent_[first_lane_[way] + wiring_.memory[way]->lane_of(its.read.line)].push({walker, its.walk.tenant, now});
+  unsent_[first_link_[way] + wiring_.memory[way]->link_of(its.read.line)].push({walker, its.walk.tenant, now});
 }
 
 void Mmu::send_reads(Cycle now) {
   for (u32 i = 0; i < unsent_.size(); ++i) {
-    OutletRing<Unsent>& lane = unsent_[i];
-    while (!lane.empty() && memory_of(i).send(walkers_[lane.front().walker].read, now)) lane.pop();
+    OutletRing<Unsent>& reads = unsent_[i];
+    while (!reads.empty() && memory_of(i).send(walkers_[reads.front().walker].read, now)) reads.pop();
   }
 }
 
@@ -254,7 +254,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   results_.push({{walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}}, now});
   queues_->end(walker);
   // A place falls free, or a walker: whoever was refused may ask again.
-  for (Lane& lane : lanes_) lane.refused = false;
+  for (Input& input : inputs_) input.refused = false;
   start_next(walker, now);
 }
 
@@ -274,10 +274,10 @@ void Mmu::send_results(Cycle now) {
 /// A refused request waits for a walk to end, unsent reads and results for a place: each wakes this unit.
 Cycle Mmu::next_wakeup(Cycle now) {
   Cycle next = due_.empty() ? kNever : due_.front().at;
-  for (const Lane& lane : lanes_) {
-    if (!lane.arrivals.empty() && !lane.refused) next = std::min(next, std::max(now + 1, lane.arrivals.front().at));
+  for (const Input& input : inputs_) {
+    if (!input.arrivals.empty() && !input.refused) next = std::min(next, std::max(now + 1, input.arrivals.front().at));
   }
-  if (requests_->next_ready(pointer_, full_lanes_) != Funnel<TranslationRequest>::kNoLane) return now + 1;
+  if (requests_->next_ready(pointer_, full_inputs_) != Funnel<TranslationRequest>::kNoInput) return now + 1;
   for (const Ring<FrontHit>* hits : {&tlb1_hits_, &tlb2_hits_}) {
     if (!hits->empty()) next = std::min(next, hits->front().at);
   }
@@ -302,24 +302,24 @@ void Mmu::enable_blame(u32 tenants) {
               intake_.ports());
   queues_->keep(blame);
   Resource* const accepts[] = {&intake_.held()};
-  requests_.keep_lanes(blame, accepts);
-  for (Lane& lane : lanes_) lane.arrivals.keep(blame, queues_->entries(TenantId{0}));
-  for (OutletRing<Unsent>& lane : unsent_)
-    lane.keep(blame, "reads", "page-table reads wait to leave the MMU; holder: the read that left last");
-  results_.keep(blame, "results", "translations wait for the link to the shared TLB; holder: the one that left last");
+  requests_.keep_inputs(blame, accepts);
+  for (Input& input : inputs_) input.arrivals.keep(blame, queues_->entries(TenantId{0}));
+  for (OutletRing<Unsent>& reads : unsent_)
+    reads.keep(blame, "reads", "page-table reads wait to leave the MMU; holder: the read that left last");
+  results_.keep(blame, "results", "translations wait for the link to the L2 TLB; holder: the one that left last");
 }
 
 /// Those behind a request that finds no place wait for what it waits for.
-void Mmu::say_what_lanes_wait_for() {
-  for (u32 i = 0; i < lanes_.size(); ++i) {
-    Lane& lane = lanes_[i];
+void Mmu::say_what_inputs_wait_for() {
+  for (u32 i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
     Resource* lacks = &intake_.held();
-    if (lane.refused) {
-      Resource& entries = queues_->entries(lane.arrivals.front().request.tenant);
-      lane.arrivals.waits_for(entries);
+    if (input.refused) {
+      Resource& entries = queues_->entries(input.arrivals.front().request.tenant);
+      input.arrivals.waits_for(entries);
       if (is_full(i)) lacks = &entries;
     }
-    if (lane.refused || !is_full(i)) requests_.lane_waits_for(i, {&lacks, 1});
+    if (input.refused || !is_full(i)) requests_.input_waits_for(i, {&lacks, 1});
   }
 }
 
@@ -333,7 +333,7 @@ void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
   blame.advance(now);
   queues_->divide_among(tenants);
   // Under the new division a walker may take what waited for another one, and a refused walk may find a place.
-  for (Lane& lane : lanes_) lane.refused = false;
+  for (Input& input : inputs_) input.refused = false;
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {
     if (queues_->is_idle(walker)) start_next(walker, now);
   }
@@ -343,7 +343,7 @@ void Mmu::explain(std::ostream& out) const {
   if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are at work\n";
   if (const u32 waiting = queues_->waiting()) out << waiting << " walks wait for a walker\n";
   u32 refused = 0;
-  for (const Lane& lane : lanes_) refused += lane.refused;
+  for (const Input& input : inputs_) refused += input.refused;
   if (refused > 0) out << refused << " sources are held up: no queue has a place\n";
 }
 

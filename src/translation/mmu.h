@@ -1,4 +1,4 @@
-// The MMU: takes pages that no shared TLB knows and walks the page tables for them. On the GPU's side it is walkers and
+// The MMU: takes pages that no L2 TLB knows and walks the page tables for them. On the GPU's side it is walkers and
 // their queues; as an IOMMU it has TLBs of its own in front, lies behind a transit, and reads memory past the L2. Both
 // are configurations of the same parts.
 //
@@ -59,7 +59,7 @@ struct MmuStats {
 class Mmu final : public Unit {
  public:
   struct Wiring {
-    Funnel<TranslationRequest>& requests;  // lanes from the shared TLB
+    Funnel<TranslationRequest>& requests;  // inputs from the L2 TLB
     Link<Translation>& results;
     u32 most_requests = 1;  // that can be under way at a time
     const AddressSpaces& spaces;
@@ -97,7 +97,7 @@ class Mmu final : public Unit {
     Cycle refused_since = kNever;
     TenantId whose() const { return request.tenant; }
   };
-  struct Lane {
+  struct Input {
     WaitingRing<Arrival> arrivals;
     bool refused = false;  // its first found no place, and nothing has started since
   };
@@ -135,7 +135,7 @@ class Mmu final : public Unit {
   void accept_requests(Cycle now);
   bool front_tlbs_know(const TranslationRequest& request, Cycle now);
   void place_walks(Cycle now);
-  bool place(Lane& lane, Cycle now);
+  bool place(Input& input, Cycle now);
   void advance_walkers(Cycle now);
   void send_reads(Cycle now);
   void send_results(Cycle now);
@@ -148,9 +148,9 @@ class Mmu final : public Unit {
   void finish(u32 walker, PhysAddr frame, Cycle now);
   void look_up_walk_cache(u32 walker, Cycle earliest);
   void queue_read(u32 walker, Cycle now);
-  WalkMemory& memory_of(u32 lane) { return *wiring_.memory[lane < first_lane_[1] ? 0 : 1]; }
-  void say_what_lanes_wait_for();
-  bool is_full(u32 lane) const { return full_lanes_[lane / 64] >> lane % 64 & 1; }
+  WalkMemory& memory_of(u32 link) { return *wiring_.memory[link < first_link_[1] ? 0 : 1]; }
+  void say_what_inputs_wait_for();
+  bool is_full(u32 input) const { return full_inputs_[input / 64] >> input % 64 & 1; }
   VirtAddr address(const Walk& walk) const { return {walk.page << shape_.page_shift()}; }
   Cycle next_wakeup(Cycle now);
 
@@ -165,15 +165,15 @@ class Mmu final : public Unit {
   WalkCache walk_cache_;
   std::unique_ptr<WalkQueues> queues_;
   std::unique_ptr<WalkPath> path_;
-  std::vector<Lane> lanes_;
-  // The lane that is asked first, for what it brings and for what it wants to place; both move on grants.
+  std::vector<Input> inputs_;
+  // The input that is asked first, for what it brings and for what it wants to place; both move on grants.
   u32 pointer_ = 0, place_pointer_ = 0;
-  std::vector<u64> full_lanes_;  // a bit each: their arrivals hold no more
+  std::vector<u64> full_inputs_;  // a bit each: their arrivals hold no more
   Ring<FrontHit> tlb1_hits_, tlb2_hits_;
   std::vector<Walker> walkers_;
   std::vector<Due> due_;                    // a heap: walkers that wait for a look-up of their own
-  std::vector<OutletRing<Unsent>> unsent_;  // by lane of the memory, one way behind the other
-  std::array<u32, WalkPath::kWays> first_lane_{};
+  std::vector<OutletRing<Unsent>> unsent_;  // by link to memory, one way behind the other
+  std::array<u32, WalkPath::kWays> first_link_{};
   OutletRing<Result> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
 };

@@ -1,4 +1,4 @@
-// The slot `l2_tlb.fill`: which structure of the shared TLB takes a translation that a walk brings? The L1 TLBs that
+// The slot `l2_tlb.fill`: which structure of the L2 TLB takes a translation that a walk brings? The L1 TLBs that
 // wait for it take it in any case.
 //
 //   choose     once for each translation that arrives. `askers` are the warps that wait for it: the first of each SM, in

@@ -28,8 +28,8 @@ class WalkMemory {
   /// The walker whose read has come back, one after the other until there is none in this cycle.
   virtual std::optional<u32> receive(Cycle now) = 0;
   /// Ways that cannot hold each other up.
-  virtual u32 lanes() const = 0;
-  virtual u32 lane_of(PhysAddr line) const = 0;
+  virtual u32 links() const = 0;
+  virtual u32 link_of(PhysAddr line) const = 0;
 };
 
 class WalkThroughL2 final : public WalkMemory {
@@ -48,8 +48,8 @@ class WalkThroughL2 final : public WalkMemory {
   void absorb(Cycle now) override { replies_.absorb(port_, now); }
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
-  u32 lanes() const override { return 1; }
-  u32 lane_of(PhysAddr) const override { return 0; }
+  u32 links() const override { return 1; }
+  u32 link_of(PhysAddr) const override { return 0; }
 
  private:
   Crossbar<AccessRef>& requests_;
@@ -72,8 +72,8 @@ class WalkToDram final : public WalkMemory {
       : channels_(std::move(channels)), map_(map), truth_(truth) {}
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
-  u32 lanes() const override { return static_cast<u32>(channels_.size()); }
-  u32 lane_of(PhysAddr line) const override { return map_.channel_of(line); }
+  u32 links() const override { return static_cast<u32>(channels_.size()); }
+  u32 link_of(PhysAddr line) const override { return map_.channel_of(line); }
 
  private:
   std::vector<Channel> channels_;

@@ -1,4 +1,4 @@
-// What travels between SMs, shared TLBs and the MMU: a page that somebody wants to know the frame of, and the answer.
+// What travels between SMs, L2 TLBs and the MMU: a page that somebody wants to know the frame of, and the answer.
 // SPDX-License-Identifier: MIT
 #pragma once
 

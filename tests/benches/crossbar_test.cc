@@ -11,7 +11,7 @@
 namespace terrace {
 namespace {
 
-constexpr NocConfig kNoc{.latency = 5, .flit_bytes = 32, .header_bytes = 8, .lane_packets = 4};
+constexpr NocConfig kNoc{.latency = 5, .flit_bytes = 32, .header_bytes = 8, .queue_packets = 4};
 
 class CrossbarBench {
  public:
@@ -124,9 +124,9 @@ TEST(CrossbarBench, TheTurnGoesOnBehindTheInputThatWasServedLast) {
   EXPECT_EQ(bench.order(), (Packets{10, 22, 20, 21}));
 }
 
-TEST(CrossbarBench, AFullLaneRefusesUntilItsOutputHasTakenOne) {
+TEST(CrossbarBench, AFullQueueRefusesUntilItsOutputHasTakenOne) {
   NocConfig config = kNoc;
-  config.lane_packets = 2;
+  config.queue_packets = 2;
   CrossbarBench bench(1, 1, config);
   bench.inbox[0].open = 100;
   for (u32 k = 0; k < 3; ++k) bench.send(0, 0, 0, k);
@@ -136,7 +136,7 @@ TEST(CrossbarBench, AFullLaneRefusesUntilItsOutputHasTakenOne) {
 
 TEST(CrossbarBench, APacketForABusyOutputDoesNotHoldUpOneForAnother) {
   NocConfig config = kNoc;
-  config.lane_packets = 1;
+  config.queue_packets = 1;
   CrossbarBench bench(2, 2, config);
   bench.inbox[0].open = 100;
   bench.send(0, 0, 0, 1);
@@ -147,7 +147,7 @@ TEST(CrossbarBench, APacketForABusyOutputDoesNotHoldUpOneForAnother) {
   EXPECT_EQ(bench.order(0), (Packets{1, 3}));
 }
 
-TEST(CrossbarBench, PacketsOfOneLaneStayInOrder) {
+TEST(CrossbarBench, PacketsOfOneQueueStayInOrder) {
   CrossbarBench bench(1, 1);
   for (u32 k = 0; k < 20; ++k) bench.send(k / 3, 0, 0, k, 1 + k % 3);
   bench.run();
@@ -156,7 +156,7 @@ TEST(CrossbarBench, PacketsOfOneLaneStayInOrder) {
 
 TEST(CrossbarBench, AStreamOfSingleFlitsRunsAtFullRate) {
   NocConfig config = kNoc;
-  config.lane_packets = config.latency + 1;  // on the way, and the place that comes back a cycle later
+  config.queue_packets = config.latency + 1;  // on the way, and the place that comes back a cycle later
   CrossbarBench bench(1, 1, config);
   for (u32 k = 0; k < 50; ++k) bench.send(0, 0, 0, k);
   bench.run();

@@ -487,7 +487,7 @@ TEST(L2SliceBench, ChannelsAnswerInTurn) {
 }
 
 TEST(L2SliceBench, AnSmThatTakesNoRepliesHoldsUpThoseBehindItsOwn) {
-  NocConfig noc{.latency = kNoc, .flit_bytes = 256, .lane_packets = 1};
+  NocConfig noc{.latency = kNoc, .flit_bytes = 256, .queue_packets = 1};
   L2Bench bench(two_lines(), {.noc = noc});
   bench.sm_opens[0] = 500;
   bench.ask(0, store(1));

@@ -1,4 +1,4 @@
-// The load-store unit alone: memory instructions that issue at stated cycles on one side, memory and a shared TLB of fixed
+// The load-store unit alone: memory instructions that issue at stated cycles on one side, memory and an L2 TLB of fixed
 // latencies on the other.
 // SPDX-License-Identifier: MIT
 #include "sm/load_store.h"
@@ -267,7 +267,7 @@ TEST(LoadStoreBench, ALoadBehindAStoreToALineThatIsFetchedWaitsAndFetchesAnew) {
 }
 
 TEST(LoadStoreBench, AHeadThatCannotGoBlocksThoseBehindIt) {
-  LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 256, .lane_packets = 1}});
+  LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 256, .queue_packets = 1}});
   bench.issue(0, {.at = 0});
   bench.memory.open = 500;
   bench.issue(100, {.at = kLineBytes});      // takes the only place on the way out
@@ -280,7 +280,7 @@ TEST(LoadStoreBench, AHeadThatCannotGoBlocksThoseBehindIt) {
 
 TEST(LoadStoreBench, TheQueueHoldsAsManyInstructionsAsItHasPlaces) {
   for (const u32 places : {1u, 4u}) {
-    LoadStoreBench bench({.queue = places, .noc = {.latency = kNoc, .flit_bytes = 256, .lane_packets = 1}});
+    LoadStoreBench bench({.queue = places, .noc = {.latency = kNoc, .flit_bytes = 256, .queue_packets = 1}});
     bench.memory.open = 500;
     for (u64 i = 0; i < 8; ++i) bench.issue(0, {.at = i * kLineBytes});
     bench.scheduler.run(1);

@@ -1,5 +1,5 @@
 // The stage that translates behind an L2 slice, alone: a slice that fetches and writes back on one side, memory channels
-// and a shared TLB of a fixed latency on the other.
+// and an L2 TLB of a fixed latency on the other.
 // SPDX-License-Identifier: MIT
 #include "translation/miss_translator.h"
 
@@ -182,7 +182,7 @@ TEST(MissTranslatorBench, TheAddressDecidesTheChannel) {
   EXPECT_EQ(bench.addresses(0), Addresses{2 * kLineBytes});
 }
 
-TEST(MissTranslatorBench, AQuestionWaitsForItsPlaceAtTheSharedTlb) {
+TEST(MissTranslatorBench, AQuestionWaitsForItsPlaceAtTheL2Tlb) {
   MissTranslatorBench bench({.tlb_places = 1});
   bench.asked.open = 200;
   bench.fetch(0, 0);

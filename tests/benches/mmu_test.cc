@@ -40,7 +40,7 @@ class MmuBench {
  public:
   struct Options {
     u32 tenants = 2;
-    u32 lanes = 1;
+    u32 inputs = 1;
     u32 channels = 1;
     u32 memory_places = 0;  // of the links to memory; 0: enough
     u32 result_places = 0;
@@ -57,7 +57,7 @@ class MmuBench {
         spaces(small_tables(), kLineBytes, 1, options.tenants),
         map(kLineBytes, options.channels),
         truth(kLineBytes, [this](TenantId tenant, VirtAddr va) { return spaces.locate(tenant, va); }),
-        requests(scheduler, options.lanes, kTransit, 32),
+        requests(scheduler, options.inputs, kTransit, 32),
         results(scheduler, {.latency = kTransit, .capacity = options.result_places}),
         read(options.channels),
         asker_(scheduler, "tlb"),
@@ -77,20 +77,20 @@ class MmuBench {
         Mmu::Wiring{requests, results, 64, spaces, {nullptr, std::make_unique<WalkToDram>(channels, map, truth)}});
     const UnitId id = scheduler.add(*unit, "mmu");
     requests.connect_consumer(id);
-    for (u32 lane = 0; lane < options.lanes; ++lane) requests.connect_producer(lane, asker_.id());
+    for (u32 input = 0; input < options.inputs; ++input) requests.connect_producer(input, asker_.id());
     results.connect(id, asker_.id());
     asker_.always([this](Cycle now) { return answers.take(results, now); });
     for (u32 i = 0; i < options.channels; ++i) add_channel(i, id);
   }
 
   /// Pages are counted from the tenant's first one.
-  void ask(Cycle at, u64 page, u32 tenant = 0, u32 lane = 0) {
+  void ask(Cycle at, u64 page, u32 tenant = 0, u32 input = 0) {
     ++asked_;
     asker_.at(at, [=, this](Cycle now) {
-      if (!requests.can_push(lane, now)) return false;
+      if (!requests.can_push(input, now)) return false;
       const TenantId its{static_cast<u8>(tenant)};
       const u64 number = kFirst + page;
-      requests.push(lane, now, {.key = page_key(its, 12, number), .page = number, .tenant = its});
+      requests.push(input, now, {.key = page_key(its, 12, number), .page = number, .tenant = its});
       return true;
     });
   }
@@ -218,7 +218,7 @@ TEST(MmuBench, TakesAsManyRequestsPerCycleAsItsRate) {
   }
 }
 
-TEST(MmuBench, WhatFindsNoPlaceHoldsUpItsLaneUntilAWalkEnds) {
+TEST(MmuBench, WhatFindsNoPlaceHoldsUpItsInputUntilAWalkEnds) {
   MmuConfig config = walkers(1);
   config.queue_entries = 1;
   MmuBench bench(config);
@@ -231,24 +231,24 @@ TEST(MmuBench, WhatFindsNoPlaceHoldsUpItsLaneUntilAWalkEnds) {
   EXPECT_EQ(bench.unit->stats.held_up_cycles[TenantId{0}].value, first_end - (2 + kTransit) + 4 * kRead);
 }
 
-TEST(MmuBench, WithALaneForEachTenantOneThatFindsNoPlaceDoesNotHoldUpTheOther) {
-  for (const u32 lanes : {1u, 2u}) {
+TEST(MmuBench, WithAnInputForEachTenantOneThatFindsNoPlaceDoesNotHoldUpTheOther) {
+  for (const u32 inputs : {1u, 2u}) {
     MmuConfig config = walkers(2);
     config.queue_entries = 2;
     config.walk_scheduler.use = "static_partition";
-    MmuBench bench(config, {.lanes = lanes});
+    MmuBench bench(config, {.inputs = inputs});
     for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 0, 0);
-    bench.ask(4, 0, 1, lanes - 1);
+    bench.ask(4, 0, 1, inputs - 1);
     bench.run();
-    // On one lane it is placed when the first walk ends, and the walk that follows that one sends its read first.
-    EXPECT_EQ(bench.answered(0, 0, 1), lanes == 1 ? MmuBench::trip(8) + 1 : 4 + MmuBench::trip(4));
+    // On one input it is placed when the first walk ends, and the walk that follows that one sends its read first.
+    EXPECT_EQ(bench.answered(0, 0, 1), inputs == 1 ? MmuBench::trip(8) + 1 : 4 + MmuBench::trip(4));
   }
 }
 
-TEST(MmuBench, LanesTakeTurnsAtTheDoor) {
+TEST(MmuBench, InputsTakeTurnsAtTheDoor) {
   MmuConfig config = walkers(1);
   config.rate = 1;
-  MmuBench bench(config, {.lanes = 2});
+  MmuBench bench(config, {.inputs = 2});
   // All wait at the door in cycle 1; the walker serves them in the order in which they are taken in.
   bench.ask(0, 0, 0, 0);
   bench.ask(0, 1, 0, 0);
@@ -260,10 +260,10 @@ TEST(MmuBench, LanesTakeTurnsAtTheDoor) {
   EXPECT_EQ(tenants, (std::vector<u32>{0, 1, 0, 1}));
 }
 
-TEST(MmuBench, LanesTakeTurnsForPlaces) {
+TEST(MmuBench, InputsTakeTurnsForPlaces) {
   MmuConfig config = walkers(1);
   config.queue_entries = 1;
-  MmuBench bench(config, {.lanes = 2});
+  MmuBench bench(config, {.inputs = 2});
   for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 0, 0);
   for (u64 i = 0; i < 3; ++i) bench.ask(0, 16 * i, 1, 1);
   bench.run();

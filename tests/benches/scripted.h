@@ -84,8 +84,8 @@ struct Inbox {
   Cycle take(Funnel<T>& funnel, Cycle now) {
     funnel.absorb(now);
     if (now < open) return open;
-    for (u32 lane = funnel.next_ready(0); lane != Funnel<T>::kNoLane; lane = funnel.next_ready(0)) {
-      seen.push_back({now, funnel.pop(lane, now)});
+    for (u32 input = funnel.next_ready(0); input != Funnel<T>::kNoInput; input = funnel.next_ready(0)) {
+      seen.push_back({now, funnel.pop(input, now)});
     }
     return kNever;
   }

@@ -1,4 +1,4 @@
-// An SM's translator alone: lines that ask where they lie, and a shared TLB whose answers the test sends. It is no unit,
+// An SM's translator alone: lines that ask where they lie, and an L2 TLB whose answers the test sends. It is no unit,
 // so that the test says in which cycle each call is made.
 // SPDX-License-Identifier: MIT
 #include "sm/translator.h"
@@ -35,7 +35,7 @@ class TranslatorBench {
   struct Options {
     TranslateAt at = TranslateAt::kBeforeL1;
     FrameOrder frames = FrameOrder::kRandom;
-    u32 lane_places = 4;
+    u32 input_places = 4;
     bool merged_warps = false;
   };
   explicit TranslatorBench(const L1TlbConfig& config) : TranslatorBench(config, Options{}) {}
@@ -43,7 +43,7 @@ class TranslatorBench {
       : spaces(pages(options.frames), 1 << kLineShift, 1, 2),
         sm_(scheduler, "sm"),
         tlb_(scheduler, "tlb"),
-        requests(scheduler, 1, 1, options.lane_places),
+        requests(scheduler, 1, 1, options.input_places),
         merged(scheduler, 1, 1, 1),
         answers(scheduler, {.capacity = 16}),
         unit(config, kLineShift, SmId{0},
@@ -79,7 +79,7 @@ class TranslatorBench {
     requests.absorb(now);
     return requests.next_ready(0) == 0 ? requests.pop(0, now) : TranslationRequest{};
   }
-  /// The shared TLB answers; the SM takes it a cycle later.
+  /// The L2 TLB answers; the SM takes it a cycle later.
   void answer(u64 page, TenantId tenant = kOne, const WalkReport& walk = {}) {
     const u64 number = kFirstPage + page;
     answers.push(now, {page_key(tenant, 12, number), spaces.locate(tenant, {number << 12}), walk});
@@ -97,7 +97,7 @@ class TranslatorBench {
     while (unit.any_ready()) unit.pop_ready();
     ++now;
   }
-  /// Whether the TLB knows a page; asks the shared TLB if not, whose answer then comes.
+  /// Whether the TLB knows a page; asks the L2 TLB if not, whose answer then comes.
   bool knows(u64 page, TenantId tenant = kOne) {
     if (instruction(line(page, 0, tenant)) == Outcome::kKnown) return true;
     ++now;
@@ -130,7 +130,7 @@ class TranslatorBench {
   std::vector<Walked> walks;
 };
 
-TEST(TranslatorBench, AMissAsksTheSharedTlbAndItsLineIsReadyWhenTheAnswerIsThere) {
+TEST(TranslatorBench, AMissAsksTheL2TlbAndItsLineIsReadyWhenTheAnswerIsThere) {
   TranslatorBench bench(small_tlb());
   const LineAccess access = bench.line(3, 5);
   EXPECT_EQ(bench.instruction(access), Outcome::kSetAside);
@@ -248,8 +248,8 @@ TEST(TranslatorBench, NoMorePagesAreAwaitedThanThereArePlaces) {
   EXPECT_EQ(bench.instruction(bench.line(3)), Outcome::kSetAside);
 }
 
-TEST(TranslatorBench, AFullLaneRefusesAndChangesNothing) {
-  TranslatorBench bench(small_tlb(), {.lane_places = 1});
+TEST(TranslatorBench, AFullInputRefusesAndChangesNothing) {
+  TranslatorBench bench(small_tlb(), {.input_places = 1});
   bench.instruction(bench.line(1));
   EXPECT_EQ(bench.instruction(bench.line(2)), Outcome::kRefused);
   EXPECT_EQ(bench.unit.stats.lookups[kOne].value, 1u);
@@ -349,7 +349,7 @@ TEST(TranslatorBench, TheWalkIsToldToTheInstructionThatAskedAndToNoOther) {
   EXPECT_EQ(bench.walks, (std::vector<TranslatorBench::Walked>{{7, 4, 40}}));
 }
 
-TEST(TranslatorBench, TheSharedTlbHearsOfWarpsThatJoinIfItWantsTo) {
+TEST(TranslatorBench, TheL2TlbHearsOfWarpsThatJoinIfItWantsTo) {
   for (const bool wanted : {false, true}) {
     TranslatorBench bench(small_tlb(), {.merged_warps = wanted});
     bench.instruction(bench.line(1, 0, kOne, 3));

@@ -60,7 +60,7 @@ TEST(Partition, EveryLineAndPageTableOfATenantLiesInItsOwnChannelsAndSlices) {
 TEST(Partition, WithChannelsOfItsOwnATenantTakesTheSameTimeWhateverItsNeighbourDoes) {
   const auto time_beside = [](const std::string& neighbour, MemoryPartition partition) {
     RunRequest request = request_of("mm " + neighbour);
-    request.config.translation = TranslateAt::kNowhere;  // walkers and the shared TLB stay shared
+    request.config.translation = TranslateAt::kNowhere;  // walkers and the L2 TLB stay shared
     request.config.dram.partition = partition;
     return time_of_first(request);
   };

@@ -18,7 +18,7 @@ GpuConfig small_gpu() {
   config.sm.count = 1;
   config.sm.schedulers = 1;
   config.sm.integer = {6, 1};
-  config.sm.half_rate = {48, 16};
+  config.sm.double_precision = {48, 16};
   config.sm.shared = {23, 1};
   config.sm.control = {1, 1};
   config.l1.hit_cycles = 7;

@@ -35,7 +35,7 @@ double cost_of_round(const GpuConfig& config, u32 pages) {
 
 // The load waits one cycle at the load-store unit; the L1 TLB comes before the L1.
 constexpr u32 kQueue = 1, kL1Tlb = kSmallGpu.l1_tlb, kL1 = kSmallGpu.l1;
-// A request and its answer cross the link to the shared TLB; the line is looked up in the cycle of the answer.
+// A request and its answer cross the link to the L2 TLB; the line is looked up in the cycle of the answer.
 constexpr u32 kL2Tlb = 2 * kSmallGpu.tlb_link + kSmallGpu.l2_tlb;
 constexpr u32 kTransit = 2 * kSmallGpu.transit;
 constexpr u32 kL2Read = kSmallGpu.l2_read();
@@ -51,7 +51,7 @@ TEST(TranslationTiming, AnL1TlbHitCostsTheSame) {
   EXPECT_EQ(cost_of_round(small_gpu(), 8), kQueue + kL1Tlb + kL1);
 }
 
-TEST(TranslationTiming, ASharedTlbHitAddsTheLinksAndTheLookUp) {
+TEST(TranslationTiming, AL2TlbHitAddsTheLinksAndTheLookUp) {
   // Nine pages in turn defeat an L1 TLB of eight.
   EXPECT_EQ(cost_of_round(small_gpu(), 9), kQueue + kL1Tlb + kL2Tlb + kL1);
 }

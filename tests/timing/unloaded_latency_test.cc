@@ -1,5 +1,5 @@
 // What one access costs on each machine of configs/gpu while nothing else goes on: a hit in the L1 and in the L2, a load
-// through DRAM, a hit in the shared TLB and in those of an IOMMU, a walk with and without its walk cache, and one whose
+// through DRAM, a hit in the L2 TLB and in those of an IOMMU, a walk with and without its walk cache, and one whose
 // entries are in DRAM. Each follows from the machine's file in closed form, and the load through DRAM and the walk are what
 // is known of the machine's generation.
 // SPDX-License-Identifier: MIT
@@ -105,9 +105,7 @@ class UnloadedLatency : public testing::TestWithParam<Machine> {
   static double edges(const GpuConfig& config) {
     return 1 + double{1} * config.core_mhz / config.dram.resolved().clock_mhz;
   }
-  static u32 shared_tlb_hit(const GpuConfig& config) {
-    return 2 * config.l2_tlb.link_cycles + config.l2_tlb.hit_cycles;
-  }
+  static u32 l2_tlb_hit(const GpuConfig& config) { return 2 * config.l2_tlb.link_cycles + config.l2_tlb.hit_cycles; }
 };
 
 TEST_P(UnloadedLatency, AnL1Hit) {
@@ -130,19 +128,19 @@ TEST_P(UnloadedLatency, ALoadThroughDram) {
   EXPECT_LE(measured, GetParam().load_to) << GetParam().source;
 }
 
-TEST_P(UnloadedLatency, ASharedTlbHit) {
+TEST_P(UnloadedLatency, AL2TlbHit) {
   GpuConfig config = quiet(GetParam().name);
   config.translation = TranslateAt::kBeforeL1;
   config.l1_tlb.entries = 8;
   config.l1_tlb.ways = 0;
-  EXPECT_EQ(cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
+  EXPECT_EQ(cost_of_nine_pages(config), l1_hit(config) + l2_tlb_hit(config));
 }
 
 TEST_P(UnloadedLatency, AHitInEachTlbOfTheIommu) {
   GpuConfig config = walking(GetParam().name);
   const MmuConfig own = quiet(GetParam().name).mmu;
   if (own.tlb1.entries == 0 && own.tlb2.entries == 0) GTEST_SKIP() << "its MMU has no TLBs";
-  const u32 before = l1_hit(config) + shared_tlb_hit(config) + 2 * config.mmu.transit_cycles;
+  const u32 before = l1_hit(config) + l2_tlb_hit(config) + 2 * config.mmu.transit_cycles;
   config.mmu.tlb1 = own.tlb1;
   config.mmu.tlb2 = own.tlb2;
   EXPECT_EQ(cost_of_nine_pages(config), before + own.tlb1.cycles) << "found in the first";
@@ -160,7 +158,7 @@ TEST_P(UnloadedLatency, AWalkWithoutAWalkCache) {
   GpuConfig config = walking(GetParam().name);
   config.mmu.walk_cache.kind = WalkCacheConfig::Kind::kNone;
   config.mmu.walk_cache.protect = false;
-  const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
+  const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + l2_tlb_hit(config));
   if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, 4 * l2_read(config)) << "its four lines are in the L2";
   } else {
@@ -174,7 +172,7 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
     EXPECT_EQ(GetParam().walk_from, 0u) << "the machine has no walk cache";
     return;
   }
-  const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + shared_tlb_hit(config));
+  const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + l2_tlb_hit(config));
   const u32 cache = config.mmu.walk_cache.cycles;
   if (config.mmu.walk_path.use == "l2") {
     EXPECT_EQ(walk, cache + l2_read(config));
@@ -206,7 +204,7 @@ TEST_P(UnloadedLatency, AWalkThroughTheL2IntoDram) {
   EXPECT_GE(from_dram, 1);
   // What misses the L2 takes one cycle for the fill: the load's own line, and those of its walk.
   const double missed = dram_read(config) + 1;
-  const double load = to_l1(config) + l2_read(config) + missed + shared_tlb_hit(config);
+  const double load = to_l1(config) + l2_read(config) + missed + l2_tlb_hit(config);
   const double walk = walk_cycles(config, cost(config, address), load);
   EXPECT_NEAR(walk, shape.leaf_level() * l2_read(config) + from_dram * missed, (1 + from_dram) * edges(config));
 }

@@ -69,7 +69,7 @@ TEST(WalkMeasurements, WithTwoWalkersAnInstructionsTwoWalksEndTogether) {
   const GpuConfig config = gpu_with_walkers(2);
   EXPECT_EQ(per_round(config, &Walks::several), 1);
   EXPECT_EQ(per_round(config, &Walks::interleaved), 0);
-  // From the request to the end: to the shared TLB, its look-up, to the MMU, the reads.
+  // From the request to the end: to the L2 TLB, its look-up, to the MMU, the reads.
   const u32 alone = kLink + kL2Tlb + kTransit + kLevels * kL2Read;
   EXPECT_EQ(per_round(config, &Walks::first_latency), alone);
   // The second page is asked for a cycle later, and each of its reads reaches the L2 a cycle later.
@@ -92,7 +92,7 @@ TEST(WalkMeasurements, WalksInterleaveWhereTheRequestsOfSeveralSmsMeet) {
   config.sm.count = 2;
   const Walks two = after(config, 1, 20, 2);
   EXPECT_EQ(two.several, 40u);
-  EXPECT_GT(two.interleaved, 0u) << "two meet at the shared TLB now and then";
+  EXPECT_GT(two.interleaved, 0u) << "two meet at the L2 TLB now and then";
 }
 
 TEST(WalkMeasurements, AnInstructionThatIsAdmittedAsAWholeAsksForItsPagesOneAfterTheOther) {

@@ -257,20 +257,20 @@ TEST_F(BlameOfTwo, WhatHasArrivedOnALinkWaitsUnlessItIsPosted) {
   tree_.check_identities();
 }
 
-/// Two lanes; tenants have resources of their own, and may both be on one lane.
-TEST_F(BlameOfTwo, EachLaneOfAFunnelWaitsForItsOwn) {
+/// Two inputs; tenants have resources of their own, and may both be on one input.
+TEST_F(BlameOfTwo, EachInputOfAFunnelWaitsForItsOwn) {
   Scheduler scheduler;
   Nobody nobody;
   const UnitId id = scheduler.add(nobody, "nobody");
   Funnel<Sent> funnel(scheduler, 2, 1, 4);
-  for (const u32 lane : {0u, 1u}) funnel.connect_producer(lane, id);
+  for (const u32 input : {0u, 1u}) funnel.connect_producer(input, id);
   funnel.connect_consumer(id);
   WaitingFunnel<Sent> waiting(funnel);
   Resource own[2];
   for (Resource& each : own) blame_.count(each, "place", "", 1);
   Resource* const by_tenant[] = {&own[0], &own[1]};
   Resource* const port[] = {&port_};
-  waiting.keep_lanes(blame_, by_tenant);
+  waiting.keep_inputs(blame_, by_tenant);
   own[0].only(kHeavy);
   own[1].only(kLight);
   port_.only(kLight);
@@ -281,12 +281,12 @@ TEST_F(BlameOfTwo, EachLaneOfAFunnelWaitsForItsOwn) {
   waiting.absorb(1);
   at(4);
   waiting.absorb(4);
-  waiting.lane_waits_for(0, port);
+  waiting.input_waits_for(0, port);
   at(6);
   waiting.absorb(6);
   waiting.pop(0, 6);
   waiting.pop(1, 6);
-  waiting.lane_waits_for(0, by_tenant);
+  waiting.input_waits_for(0, by_tenant);
   settle(7);
   EXPECT_EQ(matrix("place"), (Matrix{{0, 3 + 5, 0}, {4, 0, 0}}));
   EXPECT_EQ(matrix("port"), (Matrix{{2, 0, 0}, {2, 0, 0}}));

@@ -255,7 +255,7 @@ TEST(Link, WithOnePlaceCarriesAMessageEveryLatencyPlusOneCyclesWhoeverTicksFirst
 
 TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
   // Seventy producers push what they may, in bursts; the consumer takes one message a cycle, round-robin. With places
-  // for only two messages a lane, everything pushes back.
+  // for only two messages an input, everything pushes back.
   const auto run = [](u64 permute_seed, bool sleep) {
     Scheduler scheduler({.sleep = sleep, .permute_seed = permute_seed});
     std::vector<Puppet> producers(70);
@@ -275,10 +275,10 @@ TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
     u32 pointer = 0;
     consumer.on_tick = [&](Cycle now) {
       funnel.absorb(now);
-      const u32 lane = funnel.next_ready(pointer);
-      if (lane == funnel.kNoLane) return kNever;
-      log += std::to_string(now) + ":" + std::to_string(funnel.pop(lane, now)) + " ";
-      pointer = (lane + 1) % funnel.lanes();
+      const u32 input = funnel.next_ready(pointer);
+      if (input == funnel.kNoInput) return kNever;
+      log += std::to_string(now) + ":" + std::to_string(funnel.pop(input, now)) + " ";
+      pointer = (input + 1) % funnel.inputs();
       return now + 1;
     };
     scheduler.run(kNever);

@@ -1,6 +1,6 @@
-// The shared TLB alone: SMs that ask for pages at stated cycles on one side, MMUs of a fixed latency on the other.
+// The L2 TLB alone: SMs that ask for pages at stated cycles on one side, MMUs of a fixed latency on the other.
 // SPDX-License-Identifier: MIT
-#include "translation/shared_tlb.h"
+#include "translation/l2_tlb.h"
 
 #include <gtest/gtest.h>
 
@@ -44,8 +44,8 @@ class TlbBench {
     u32 tenants = 2;
     u32 tlbs = 1;
     u32 mmus = 1;
-    u32 lanes = 1;  // to each MMU
-    u32 lane_places = 8;
+    u32 inputs = 1;  // to each MMU
+    u32 input_places = 8;
     bool merged_warps = false;
   };
   explicit TlbBench(const L2TlbConfig& config) : TlbBench(config, Options{}) {}
@@ -56,24 +56,24 @@ class TlbBench {
         answers(options.sms),
         walked(options.mmus),
         delays_(options.mmus) {
-    SharedTlb::Wiring wiring{.requests = requests,
-                             .replies_per_port = 32,
-                             .tlbs = options.tlbs,
-                             .tenants = options.tenants,
-                             .sms = options.sms,
-                             .warps = 64,
-                             .merged_warps = options.merged_warps ? &merged : nullptr};
+    L2Tlb::Wiring wiring{.requests = requests,
+                         .replies_per_port = 32,
+                         .tlbs = options.tlbs,
+                         .tenants = options.tenants,
+                         .sms = options.sms,
+                         .warps = 64,
+                         .merged_warps = options.merged_warps ? &merged : nullptr};
     for (u32 i = 0; i < options.sms; ++i) {
       replies.push_back(std::make_unique<Link<Translation>>(scheduler, LinkShape{.latency = kLink}));
       wiring.replies.push_back(replies[i].get());
     }
     for (u32 i = 0; i < options.mmus; ++i) {
       to_mmu.push_back(
-          std::make_unique<Funnel<TranslationRequest>>(scheduler, options.lanes, kTransit, options.lane_places));
+          std::make_unique<Funnel<TranslationRequest>>(scheduler, options.inputs, kTransit, options.input_places));
       from_mmu.push_back(std::make_unique<Link<Translation>>(scheduler, LinkShape{.latency = kTransit}));
-      wiring.mmus.push_back({to_mmu[i].get(), from_mmu[i].get(), options.lanes});
+      wiring.mmus.push_back({to_mmu[i].get(), from_mmu[i].get(), options.inputs});
     }
-    unit = std::make_unique<SharedTlb>(config, std::move(wiring));
+    unit = std::make_unique<L2Tlb>(config, std::move(wiring));
     const UnitId id = scheduler.add(*unit, "tlb");
     requests.connect_consumer(id);
     merged.connect_consumer(id);
@@ -132,10 +132,10 @@ class TlbBench {
   Funnel<MergedWarp> merged;
   std::vector<std::unique_ptr<Link<Translation>>> replies, from_mmu;
   std::vector<std::unique_ptr<Funnel<TranslationRequest>>> to_mmu;
-  std::unique_ptr<SharedTlb> unit;
+  std::unique_ptr<L2Tlb> unit;
   std::vector<Inbox<Translation>> answers;        // by SM
   std::vector<Inbox<TranslationRequest>> walked;  // by MMU
-  u32 stuck_lane = ~u32{0};                       // of MMU 0: nothing is taken from it before `stuck_until`
+  u32 stuck_input = ~u32{0};                      // of MMU 0: nothing is taken from it before `stuck_until`
   Cycle stuck_until = 0;
 
  private:
@@ -148,17 +148,17 @@ class TlbBench {
   }
   void add_mmu(u32 mmu, UnitId tlb_id) {
     mmus_.push_back(std::make_unique<Scripted>(scheduler, "mmu"));
-    for (u32 lane = 0; lane < options_.lanes; ++lane) to_mmu[mmu]->connect_producer(lane, tlb_id);
+    for (u32 input = 0; input < options_.inputs; ++input) to_mmu[mmu]->connect_producer(input, tlb_id);
     to_mmu[mmu]->connect_consumer(mmus_[mmu]->id());
     from_mmu[mmu]->connect(mmus_[mmu]->id(), tlb_id);
     mmus_[mmu]->always([this, mmu](Cycle now) {
       Funnel<TranslationRequest>& in = *to_mmu[mmu];
       in.absorb(now);
       const bool stuck = now < stuck_until;
-      std::vector<u64> without(1, stuck && stuck_lane < 64 ? u64{1} << stuck_lane : 0);
-      for (u32 lane = in.next_ready(0, without); lane != Funnel<TranslationRequest>::kNoLane;
-           lane = in.next_ready(0, without)) {
-        const TranslationRequest request = in.pop(lane, now);
+      std::vector<u64> without(1, stuck && stuck_input < 64 ? u64{1} << stuck_input : 0);
+      for (u32 input = in.next_ready(0, without); input != Funnel<TranslationRequest>::kNoInput;
+           input = in.next_ready(0, without)) {
+        const TranslationRequest request = in.pop(input, now);
         walked[mmu].seen.push_back({now, request});
         delays_[mmu].push(now + kMmu, {request.key, frame_of(request.page), {.sequence = 1, .accesses = 4}});
       }
@@ -173,7 +173,7 @@ class TlbBench {
 
 using Pages = std::vector<u64>;
 
-TEST(SharedTlbBench, AMissReachesTheMmuAfterItsLookUpAndItsAnswerIsPassedOnAtOnce) {
+TEST(L2TlbBench, AMissReachesTheMmuAfterItsLookUpAndItsAnswerIsPassedOnAtOnce) {
   TlbBench bench(tlb(4));
   bench.ask(5, {.page = 1});
   bench.run();
@@ -183,7 +183,7 @@ TEST(SharedTlbBench, AMissReachesTheMmuAfterItsLookUpAndItsAnswerIsPassedOnAtOnc
   EXPECT_EQ(bench.answers[0].seen[0].what.frame, frame_of(1));
 }
 
-TEST(SharedTlbBench, AHitIsAnsweredItsLatencyAfterItsLookUp) {
+TEST(L2TlbBench, AHitIsAnsweredItsLatencyAfterItsLookUp) {
   TlbBench bench(tlb(4));
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(200, {.page = 1, .sm = 1});
@@ -193,7 +193,7 @@ TEST(SharedTlbBench, AHitIsAnsweredItsLatencyAfterItsLookUp) {
   EXPECT_EQ(bench.answers[1].seen[0].what.frame, frame_of(1));
 }
 
-TEST(SharedTlbBench, SmsThatMissOnePageShareAWalkWhichIsTheFirstOnes) {
+TEST(L2TlbBench, SmsThatMissOnePageShareAWalkWhichIsTheFirstOnes) {
   TlbBench bench(tlb(4));
   bench.ask(0, {.page = 1, .sm = 1});
   bench.ask(10, {.page = 1, .sm = 0});
@@ -204,7 +204,7 @@ TEST(SharedTlbBench, SmsThatMissOnePageShareAWalkWhichIsTheFirstOnes) {
   EXPECT_EQ(bench.answers[0].seen[0].what.walk.accesses, 0u);
 }
 
-TEST(SharedTlbBench, TenantsDoNotShareAPageOfTheSameNumber) {
+TEST(L2TlbBench, TenantsDoNotShareAPageOfTheSameNumber) {
   TlbBench bench(tlb(4));
   bench.ask(0, {.page = 1, .sm = 0, .tenant = 0});
   bench.ask(200, {.page = 1, .sm = 1, .tenant = 1});
@@ -212,7 +212,7 @@ TEST(SharedTlbBench, TenantsDoNotShareAPageOfTheSameNumber) {
   EXPECT_EQ(bench.walks(), (Pages{1, 1}));
 }
 
-TEST(SharedTlbBench, AHitRenewsTheRecencyOfItsPage) {
+TEST(L2TlbBench, AHitRenewsTheRecencyOfItsPage) {
   TlbBench bench(tlb(2));
   bench.ask(0, {.page = 1});
   bench.ask(100, {.page = 2});
@@ -224,7 +224,7 @@ TEST(SharedTlbBench, AHitRenewsTheRecencyOfItsPage) {
   EXPECT_EQ(bench.walks(), (Pages{1, 2, 3, 2}));
 }
 
-TEST(SharedTlbBench, WithoutEntriesItMergesAndNothingElse) {
+TEST(L2TlbBench, WithoutEntriesItMergesAndNothingElse) {
   TlbBench bench(tlb(0));
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(1, {.page = 1, .sm = 1});
@@ -250,7 +250,7 @@ std::vector<u32> order_after(const TlbBench& bench, Cycle from, u32 sms) {
   return sms_in_order;
 }
 
-TEST(SharedTlbBench, SmsTakeTurnsWithOnePort) {
+TEST(L2TlbBench, SmsTakeTurnsWithOnePort) {
   TlbBench bench(tlb(4));
   warm(bench);
   for (u32 k = 0; k < 3; ++k) {
@@ -261,7 +261,7 @@ TEST(SharedTlbBench, SmsTakeTurnsWithOnePort) {
   EXPECT_EQ(bench.answered(1, 2), 300 + TlbBench::kHitTrip + 5) << "one look-up per cycle";
 }
 
-TEST(SharedTlbBench, TheTurnGoesOnBehindTheSmThatWasServedLast) {
+TEST(L2TlbBench, TheTurnGoesOnBehindTheSmThatWasServedLast) {
   TlbBench bench(tlb(4));
   warm(bench);
   bench.ask(250, {.page = 1, .sm = 0});
@@ -270,7 +270,7 @@ TEST(SharedTlbBench, TheTurnGoesOnBehindTheSmThatWasServedLast) {
   EXPECT_EQ(order_after(bench, 300, 3), (std::vector<u32>{1, 2, 0}));
 }
 
-TEST(SharedTlbBench, WithTurnsByInstructionTheSmGoesOnWithTheSameInstruction) {
+TEST(L2TlbBench, WithTurnsByInstructionTheSmGoesOnWithTheSameInstruction) {
   L2TlbConfig config = tlb(4);
   config.turn = L2TlbConfig::Turn::kInstruction;
   TlbBench bench(config);
@@ -282,7 +282,7 @@ TEST(SharedTlbBench, WithTurnsByInstructionTheSmGoesOnWithTheSameInstruction) {
   EXPECT_EQ(order_after(bench, 300, 3), (std::vector<u32>{0, 0, 1, 1, 0, 0, 1, 1}));
 }
 
-TEST(SharedTlbBench, ItLooksUpAsManyPerCycleAsItHasPorts) {
+TEST(L2TlbBench, ItLooksUpAsManyPerCycleAsItHasPorts) {
   TlbBench bench(tlb(4, 2));
   warm(bench);
   for (u32 sm = 0; sm < 3; ++sm) bench.ask(300, {.page = 1, .sm = sm});
@@ -300,7 +300,7 @@ L2TlbConfig one_miss() {
   return config;
 }
 
-TEST(SharedTlbBench, AMissWithoutAPlaceWaitsForTheAnswerThatFreesOne) {
+TEST(L2TlbBench, AMissWithoutAPlaceWaitsForTheAnswerThatFreesOne) {
   TlbBench bench(one_miss());
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(1, {.page = 2, .sm = 1});
@@ -310,7 +310,7 @@ TEST(SharedTlbBench, AMissWithoutAPlaceWaitsForTheAnswerThatFreesOne) {
   EXPECT_EQ(bench.walked[0].seen[1].at, freed + kHit + kTransit);
 }
 
-TEST(SharedTlbBench, HitsAndMergesPassAMissThatFindsNoPlace) {
+TEST(L2TlbBench, HitsAndMergesPassAMissThatFindsNoPlace) {
   TlbBench bench(one_miss());
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(100, {.page = 2, .sm = 0});
@@ -323,7 +323,7 @@ TEST(SharedTlbBench, HitsAndMergesPassAMissThatFindsNoPlace) {
   EXPECT_EQ(bench.walks(), (Pages{1, 2, 3}));
 }
 
-TEST(SharedTlbBench, AMissThatWaitsForAPlaceJoinsWhoeverAsksForItsPageFirst) {
+TEST(L2TlbBench, AMissThatWaitsForAPlaceJoinsWhoeverAsksForItsPageFirst) {
   TlbBench bench(one_miss());
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(1, {.page = 2, .sm = 1});
@@ -333,7 +333,7 @@ TEST(SharedTlbBench, AMissThatWaitsForAPlaceJoinsWhoeverAsksForItsPageFirst) {
   EXPECT_EQ(bench.answered(1, 0), bench.answered(2, 0));
 }
 
-TEST(SharedTlbBench, BehindAMissThatFindsNoPlaceItsOwnSmWaits) {
+TEST(L2TlbBench, BehindAMissThatFindsNoPlaceItsOwnSmWaits) {
   TlbBench bench(one_miss());
   bench.ask(0, {.page = 1, .sm = 0});
   bench.ask(100, {.page = 2, .sm = 0});
@@ -346,7 +346,7 @@ TEST(SharedTlbBench, BehindAMissThatFindsNoPlaceItsOwnSmWaits) {
   EXPECT_EQ(bench.answered(1, 0), freed + 1 + kHit + kLink);
 }
 
-TEST(SharedTlbBench, ARequestWhosePageHasComeMeanwhileNeedsNoPlace) {
+TEST(L2TlbBench, ARequestWhosePageHasComeMeanwhileNeedsNoPlace) {
   TlbBench bench(one_miss());
   // As many may wait for a page as there are SMs: the fourth is held up, and so is the miss of SM 2.
   for (u32 k = 0; k < 4; ++k) bench.ask(0, {.page = 2, .sm = 1});
@@ -358,7 +358,7 @@ TEST(SharedTlbBench, ARequestWhosePageHasComeMeanwhileNeedsNoPlace) {
   EXPECT_EQ(bench.answered(1, 3), freed + 1 + kHit + kLink);
 }
 
-TEST(SharedTlbBench, TlbsOfTenantsDoNotPushEachOtherOut) {
+TEST(L2TlbBench, TlbsOfTenantsDoNotPushEachOtherOut) {
   for (const u32 tlbs : {1u, 2u}) {
     TlbBench bench(tlb(1), {.tlbs = tlbs});
     bench.ask(0, {.page = 1, .tenant = 0});
@@ -369,7 +369,7 @@ TEST(SharedTlbBench, TlbsOfTenantsDoNotPushEachOtherOut) {
   }
 }
 
-TEST(SharedTlbBench, EachTenantsTlbHasItsOwnPorts) {
+TEST(L2TlbBench, EachTenantsTlbHasItsOwnPorts) {
   TlbBench bench(tlb(4), {.tlbs = 2});
   bench.ask(0, {.page = 1, .sm = 0, .tenant = 0});
   bench.ask(100, {.page = 1, .sm = 0, .tenant = 1});
@@ -383,21 +383,21 @@ TEST(SharedTlbBench, EachTenantsTlbHasItsOwnPorts) {
   EXPECT_EQ(bench.answered(0, 2), 201 + TlbBench::kHitTrip);
 }
 
-TEST(SharedTlbBench, WithALaneForEachTenantOneThatIsStuckDoesNotHoldUpTheOther) {
-  for (const u32 lanes : {1u, 2u}) {
-    TlbBench bench(tlb(4), {.lanes = lanes, .lane_places = 1});
-    bench.stuck_lane = 0;
+TEST(L2TlbBench, WithAnInputForEachTenantOneThatIsStuckDoesNotHoldUpTheOther) {
+  for (const u32 inputs : {1u, 2u}) {
+    TlbBench bench(tlb(4), {.inputs = inputs, .input_places = 1});
+    bench.stuck_input = 0;
     bench.stuck_until = 500;
     bench.ask(0, {.page = 1, .sm = 0, .tenant = 0});
     bench.ask(0, {.page = 2, .sm = 0, .tenant = 0});
     bench.ask(5, {.page = 3, .sm = 1, .tenant = 1});
     bench.run();
     EXPECT_EQ(bench.answered(1, 0),
-              lanes == 1 ? 500 + 2 * (kTransit + 1) + kMmu + kTransit + kLink : 5 + TlbBench::kMissTrip);
+              inputs == 1 ? 500 + 2 * (kTransit + 1) + kMmu + kTransit + kLink : 5 + TlbBench::kMissTrip);
   }
 }
 
-TEST(SharedTlbBench, ATenantsMissesGoToItsOwnMmu) {
+TEST(L2TlbBench, ATenantsMissesGoToItsOwnMmu) {
   TlbBench bench(tlb(4), {.mmus = 2});
   bench.ask(0, {.page = 1, .tenant = 0});
   bench.ask(1, {.page = 2, .tenant = 1});
@@ -406,7 +406,7 @@ TEST(SharedTlbBench, ATenantsMissesGoToItsOwnMmu) {
   EXPECT_EQ(bench.walks(1), Pages{2});
 }
 
-TEST(SharedTlbBench, AnSmThatTakesNoAnswersHoldsUpNobodyElse) {
+TEST(L2TlbBench, AnSmThatTakesNoAnswersHoldsUpNobodyElse) {
   TlbBench bench(tlb(4));
   warm(bench);
   bench.answers[0].open = 1000;
@@ -417,7 +417,7 @@ TEST(SharedTlbBench, AnSmThatTakesNoAnswersHoldsUpNobodyElse) {
   EXPECT_EQ(bench.answered(1, 0), 310 + TlbBench::kHitTrip);
 }
 
-TEST(SharedTlbBench, AFlushForgetsAllOrATenantOrAPage) {
+TEST(L2TlbBench, AFlushForgetsAllOrATenantOrAPage) {
   enum { kAll, kTenant, kPage };
   for (const int what : {kAll, kTenant, kPage}) {
     TlbBench bench(tlb(4));
@@ -445,7 +445,7 @@ L2TlbConfig picky(u32 entries) {
   return config;
 }
 
-TEST(SharedTlbBench, AFillGoesWhereItsPolicySays) {
+TEST(L2TlbBench, AFillGoesWhereItsPolicySays) {
   TlbBench bench(picky(1));
   bench.ask(0, {.page = 1, .warp = 0});    // nowhere
   bench.ask(100, {.page = 2, .warp = 0});  // the TLB
@@ -457,7 +457,7 @@ TEST(SharedTlbBench, AFillGoesWhereItsPolicySays) {
   EXPECT_EQ(bench.unit->bypass_stats.hits[TenantId{0}].value, 1u);
 }
 
-TEST(SharedTlbBench, AFlushReachesTheBypassCache) {
+TEST(L2TlbBench, AFlushReachesTheBypassCache) {
   TlbBench bench(picky(1));
   bench.ask(0, {.page = 4, .warp = 1});
   bench.scheduler.run(200);
@@ -467,7 +467,7 @@ TEST(SharedTlbBench, AFlushReachesTheBypassCache) {
   EXPECT_EQ(bench.walks(), (Pages{4, 4}));
 }
 
-TEST(SharedTlbBench, TheFillPolicyHearsOfEveryWarpThatWaits) {
+TEST(L2TlbBench, TheFillPolicyHearsOfEveryWarpThatWaits) {
   // Warp 1 asks; warp 2 of another SM joins here, or warp 2 of the same SM, of which word comes.
   for (const bool word : {false, true}) {
     TlbBench bench(picky(1), {.merged_warps = true});
@@ -482,7 +482,7 @@ TEST(SharedTlbBench, TheFillPolicyHearsOfEveryWarpThatWaits) {
   }
 }
 
-TEST(SharedTlbBench, WordOfAWarpThatComesTooLateIsForgotten) {
+TEST(L2TlbBench, WordOfAWarpThatComesTooLateIsForgotten) {
   TlbBench bench(picky(1), {.merged_warps = true});
   bench.ask(0, {.page = 2, .sm = 0, .warp = 1});
   bench.merge(150, 0, 2, 2);  // its page has come

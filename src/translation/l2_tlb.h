@@ -1,6 +1,6 @@
 // The TLB that SMs share (the L2 TLB): looks up pages that L1 TLBs miss, merges those of several SMs, asks the MMU for
 // the rest and tells everyone who waits. It is one TLB for all tenants, or one of the same size and ports for each; the
-// misses are one pool in either case. Without entries it only merges, as a machine without a shared TLB still does.
+// misses are one pool in either case. Without entries it only merges, as a machine without an L2 TLB still does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace terrace {
 
-struct SharedTlbStats : TlbStats {
+struct L2TlbStats : TlbStats {
   PerTenant<Counter> replies, fills, held, wavefronts;
   Counter wavefront_epochs;
   void describe(StatFields& v) {
@@ -40,21 +40,21 @@ struct SharedTlbStats : TlbStats {
 struct BypassCacheStats {
   PerTenant<Counter> hits, fills;
   void describe(StatFields& v) {
-    v("hits", hits, "pages", "hits of the shared TLB that this cache answered");
+    v("hits", hits, "pages", "hits of the L2 TLB that this cache answered");
     v("fills", fills, "pages", "translations that went into it");
   }
 };
 
-class SharedTlb final : public Unit {
+class L2Tlb final : public Unit {
  public:
-  /// An MMU: requests go into one lane, or into one for each tenant, which it then holds up apart.
+  /// An MMU: requests go into one input, or into one for each tenant, which it then holds up apart.
   struct MmuPort {
     Funnel<TranslationRequest>* requests;
     Link<Translation>* results;
-    u32 lanes = 1;
+    u32 inputs = 1;
   };
   struct Wiring {
-    Funnel<TranslationRequest>& requests;          // a lane for each port: SMs, or the stages behind slices of the L2
+    Funnel<TranslationRequest>& requests;          // an input for each port: SMs, or the stages behind slices of the L2
     std::vector<Link<Translation>*> replies = {};  // by port
     std::vector<MmuPort> mmus = {};                // one, or one for each tenant
     u32 replies_per_port = 1;                      // a port never awaits more
@@ -63,10 +63,10 @@ class SharedTlb final : public Unit {
     u32 sms = 1;
     u32 warps = 1;  // of an SM
     u64 seed = 1;
-    Funnel<MergedWarp>* merged_warps = nullptr;  // a lane for each SM, if the fill policy wants them
+    Funnel<MergedWarp>* merged_warps = nullptr;  // an input for each SM, if the fill policy wants them
     const PlantedMistake* mistake = nullptr;
   };
-  SharedTlb(const L2TlbConfig& config, Wiring wiring);
+  L2Tlb(const L2TlbConfig& config, Wiring wiring);
 
   Cycle tick(Cycle now) override;
   void explain(std::ostream& out) const override;
@@ -84,7 +84,7 @@ class SharedTlb final : public Unit {
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) { blame.settle(now); }
 
-  SharedTlbStats stats;
+  L2TlbStats stats;
   BypassCacheStats bypass_stats;
   bool has_bypass_cache() const { return bypass_.exists(); }
   Blame blame;
@@ -107,7 +107,7 @@ class SharedTlb final : public Unit {
   };
   struct MissPort {
     Funnel<TranslationRequest>* requests;
-    u32 lane = 0;
+    u32 input = 0;
     u32 mmu = 0;
     WaitingRing<Miss> waiting;
     bool refused = false;
@@ -130,7 +130,7 @@ class SharedTlb final : public Unit {
   void reply(u32 port, const Translation& answer, Cycle now);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void say_what_lanes_wait_for();
+  void say_what_inputs_wait_for();
   u32 tlb_number(TenantId tenant) const { return tlbs_.size() == 1 ? 0 : index(tenant); }
   Tlb& tlb_of(TenantId tenant) { return tlbs_[tlb_number(tenant)]; }
   Cycle next_wakeup(Cycle now);
@@ -156,8 +156,8 @@ class SharedTlb final : public Unit {
   std::vector<u64> held_key_;              // by SM: the page of that request
   std::vector<u64> seen_;                  // warps of this epoch, by tenant and SM: an SM may change hands
   u32 seen_lookups_ = 0;
-  std::vector<Resource*> ports_held_, misses_held_;  // what lanes may wait for
-  std::vector<u64> lacks_miss_;                      // lanes that wait for a miss entry, a bit each
+  std::vector<Resource*> ports_held_, misses_held_;  // what inputs may wait for
+  std::vector<u64> lacks_miss_;                      // inputs that wait for a miss entry, a bit each
 };
 
 }  // namespace terrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "translation/shared_tlb.h"
+#include "translation/l2_tlb.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 namespace terrace {
 
-SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
+L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
     : config_(config),
       wiring_(std::move(wiring)),
       requests_(wiring_.requests),
@@ -24,9 +24,9 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
       held_key_(wiring_.replies.size()),
       seen_(kMaxTenants * wiring_.sms) {
   for (const MmuPort& mmu : wiring_.mmus) {
-    for (u32 lane = 0; lane < mmu.lanes; ++lane) {
+    for (u32 input = 0; input < mmu.inputs; ++input) {
       const u32 number = static_cast<u32>(&mmu - wiring_.mmus.data());
-      ports_.push_back({mmu.requests, lane, number, WaitingRing<Miss>(config.miss_entries)});
+      ports_.push_back({mmu.requests, input, number, WaitingRing<Miss>(config.miss_entries)});
     }
   }
   at_mmu_.resize(wiring_.mmus.size());
@@ -34,26 +34,26 @@ SharedTlb::SharedTlb(const L2TlbConfig& config, Wiring wiring)
   sending_.reserve(wiring_.replies.size());
 }
 
-Cycle SharedTlb::tick(Cycle now) {
+Cycle L2Tlb::tick(Cycle now) {
   blame.advance(now);
   requests_.absorb(now);
   if (wiring_.merged_warps != nullptr) accept_merged_warps(now);
   accept_results(now);
   look_up(now);
-  if (blame.on()) say_what_lanes_wait_for();
+  if (blame.on()) say_what_inputs_wait_for();
   send_misses(now);
   send_replies(now);
   return next_wakeup(now);
 }
 
-SharedTlb::MissPort& SharedTlb::port_of(TenantId tenant) {
+L2Tlb::MissPort& L2Tlb::port_of(TenantId tenant) {
   const u32 mmus = static_cast<u32>(wiring_.mmus.size());
   const u32 mmu = mmus == 1 ? 0 : index(tenant);
-  const u32 lanes = wiring_.mmus[mmu].lanes;
-  return ports_[mmu * lanes + (lanes == 1 ? 0 : index(tenant))];
+  const u32 inputs = wiring_.mmus[mmu].inputs;
+  return ports_[mmu * inputs + (inputs == 1 ? 0 : index(tenant))];
 }
 
-void SharedTlb::accept_results(Cycle now) {
+void L2Tlb::accept_results(Cycle now) {
   for (u32 i = 0; i < wiring_.mmus.size(); ++i) {
     const MmuPort& mmu = wiring_.mmus[i];
     while (mmu.results->front(now)) {
@@ -77,7 +77,7 @@ void SharedTlb::accept_results(Cycle now) {
   }
 }
 
-void SharedTlb::fill(const Translation& result, TenantId tenant) {
+void L2Tlb::fill(const Translation& result, TenantId tenant) {
   if (const auto merged = merged_.find(result.key); merged != merged_.end()) {
     askers_.insert(askers_.end(), merged->second.begin(), merged->second.end());
     merged_.erase(merged);
@@ -96,16 +96,16 @@ void SharedTlb::fill(const Translation& result, TenantId tenant) {
 }
 
 /// Word that comes after the page is of no use any more.
-void SharedTlb::accept_merged_warps(Cycle now) {
+void L2Tlb::accept_merged_warps(Cycle now) {
   Funnel<MergedWarp>& word = *wiring_.merged_warps;
   word.absorb(now);
-  for (u32 sm = word.next_ready(0); sm != Funnel<MergedWarp>::kNoLane; sm = word.next_ready(0)) {
+  for (u32 sm = word.next_ready(0); sm != Funnel<MergedWarp>::kNoInput; sm = word.next_ready(0)) {
     const MergedWarp merged = word.pop(sm, now);
     if (misses_.contains(merged.key)) merged_[merged.key].push_back({merged.sm, merged.warp});
   }
 }
 
-void SharedTlb::enable_blame(u32 tenants) {
+void L2Tlb::enable_blame(u32 tenants) {
   blame.enable(tenants);
   for (CyclePorts& ports : tlb_ports_) {
     blame.count(ports.held(), "ports", "requests wait for a port; holders: requests looked up in the same cycle",
@@ -115,7 +115,7 @@ void SharedTlb::enable_blame(u32 tenants) {
   misses_.count_entries(blame, "misses", "requests wait for a miss entry (MSHR); holders: pages waiting for walks");
   misses_held_ = {&misses_.entries()};
   lacks_miss_.assign(held_up_.size(), 0);
-  requests_.keep_lanes(blame, ports_held_);
+  requests_.keep_inputs(blame, ports_held_);
   for (Resource& mmu : at_mmu_)
     blame.count(mmu, "mmu", "misses wait for an entry in the queue to the MMU; holders: requests in it");
   for (MissPort& port : ports_) port.waiting.keep(blame, at_mmu_[port.mmu]);
@@ -123,25 +123,25 @@ void SharedTlb::enable_blame(u32 tenants) {
     box.keep(blame, "answers", "answers wait for the link to an SM; holder: the answer that left last");
 }
 
-/// While every miss entry is taken, a lane whose first request needs one waits for it, and all others for a port.
-void SharedTlb::say_what_lanes_wait_for() {
+/// While every miss entry is taken, an input whose first request needs one waits for it, and all others for a port.
+void L2Tlb::say_what_inputs_wait_for() {
   for (u32 word = 0; word < lacks_miss_.size(); ++word) {
     const u64 lack = misses_.full() ? held_up_[word] : 0;
     for (u64 changed = lack ^ lacks_miss_[word]; changed != 0; changed &= changed - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(changed));
-      requests_.lane_waits_for(word * 64 + bit, lack >> bit & 1 ? misses_held_ : ports_held_);
+      requests_.input_waits_for(word * 64 + bit, lack >> bit & 1 ? misses_held_ : ports_held_);
     }
     lacks_miss_[word] = lack;
   }
 }
 
-void SharedTlb::look_up(Cycle now) {
+void L2Tlb::look_up(Cycle now) {
   // While every place for a miss is taken, those that need one are not asked again.
   passed_over_ = misses_.full() ? held_up_ : nobody_;
   for (CyclePorts& ports : tlb_ports_) ports.begin();
   for (u32 left = config_.ports * static_cast<u32>(tlbs_.size()); left > 0;) {
     const u32 sm = requests_->next_ready(pointer_, passed_over_);
-    if (sm == Funnel<TranslationRequest>::kNoLane) return;
+    if (sm == Funnel<TranslationRequest>::kNoInput) return;
     const TranslationRequest& request = requests_->front(sm);
     const TenantId tenant = request.tenant;
     CyclePorts& ports = tlb_ports_[tlb_number(tenant)];
@@ -161,7 +161,7 @@ void SharedTlb::look_up(Cycle now) {
     const u32 inst = requests_.pop(sm, now).inst;
     const bool goes_on =
         config_.turn == L2TlbConfig::Turn::kInstruction && !requests_->empty(sm) && requests_->front(sm).inst == inst;
-    pointer_ = goes_on ? sm : sm + 1 == requests_->lanes() ? 0 : sm + 1;
+    pointer_ = goes_on ? sm : sm + 1 == requests_->inputs() ? 0 : sm + 1;
     --left;
     // This one took the last place: those that were held up before need not be asked.
     for (u32 word = 0; misses_.full() && word < passed_over_.size(); ++word) passed_over_[word] |= held_up_[word];
@@ -169,7 +169,7 @@ void SharedTlb::look_up(Cycle now) {
 }
 
 /// A page has become known, or is awaited: whoever was held up with it need not wait for a place.
-void SharedTlb::let_go(u64 key) {
+void L2Tlb::let_go(u64 key) {
   for (u32 word = 0; word < held_up_.size(); ++word) {
     for (u64 left = held_up_[word]; left != 0; left &= left - 1) {
       const u32 bit = static_cast<u32>(std::countr_zero(left));
@@ -179,7 +179,7 @@ void SharedTlb::let_go(u64 key) {
 }
 
 /// False leaves everything as it was: a fill will make room.
-bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
+bool L2Tlb::look_up_one(const TranslationRequest& request, Cycle now) {
   Tlb* tlb = &tlb_of(request.tenant);
   i32 entry = tlb->find(request.key);
   if (entry < 0 && bypass_.exists()) {
@@ -211,7 +211,7 @@ bool SharedTlb::look_up_one(const TranslationRequest& request, Cycle now) {
   return true;
 }
 
-void SharedTlb::count_wavefront(const TranslationRequest& request) {
+void L2Tlb::count_wavefront(const TranslationRequest& request) {
   const std::size_t sms = wiring_.sms;
   seen_[index(request.tenant) * sms + index(request.sm)] |= u64{1} << request.warp;
   if (++seen_lookups_ < kEpoch) return;
@@ -223,25 +223,25 @@ void SharedTlb::count_wavefront(const TranslationRequest& request) {
   seen_lookups_ = 0;
 }
 
-void SharedTlb::send_misses(Cycle now) {
+void L2Tlb::send_misses(Cycle now) {
   for (MissPort& port : ports_) {
     port.refused = false;
     if (!port.waiting.ready(now)) continue;
-    port.refused = !port.requests->can_push(port.lane, now);
+    port.refused = !port.requests->can_push(port.input, now);
     if (port.refused) continue;
     const Miss miss = port.waiting.pop();
-    port.requests->push(port.lane, now, miss.request);
+    port.requests->push(port.input, now, miss.request);
     at_mmu_[port.mmu].add(miss.request.tenant);
   }
 }
 
-void SharedTlb::reply(u32 port, const Translation& answer, Cycle now) {
+void L2Tlb::reply(u32 port, const Translation& answer, Cycle now) {
   OutletRing<Reply>& box = outbox_[port];
   if (box.empty()) sending_.push_back(port);
   box.push({answer, now});
 }
 
-void SharedTlb::send_replies(Cycle now) {
+void L2Tlb::send_replies(Cycle now) {
   while (!hits_.empty() && hits_.front().at <= now) {
     const Hit hit = hits_.pop();
     reply(hit.port, hit.answer, now);
@@ -257,32 +257,32 @@ void SharedTlb::send_replies(Cycle now) {
 
 /// A request that was held up waits for a fill, a miss that was refused for a place in front of the MMU: both wake this
 /// unit.
-Cycle SharedTlb::next_wakeup(Cycle now) {
+Cycle L2Tlb::next_wakeup(Cycle now) {
   Cycle next = hits_.empty() ? kNever : hits_.front().at;
   for (const MissPort& port : ports_) {
     if (!port.waiting.empty() && !port.refused) next = std::min(next, std::max(now + 1, port.waiting.front().at));
   }
   const bool more =
-      requests_->next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoLane;
+      requests_->next_ready(pointer_, misses_.full() ? held_up_ : nobody_) != Funnel<TranslationRequest>::kNoInput;
   return more || !sending_.empty() ? now + 1 : next;
 }
 
-void SharedTlb::flush() {
+void L2Tlb::flush() {
   for (Tlb& tlb : tlbs_) tlb.flush();
   bypass_.flush();
 }
 
-void SharedTlb::flush_page(u64 key) {
+void L2Tlb::flush_page(u64 key) {
   tlb_of(tenant_of_key(key)).flush_page(key);
   bypass_.flush_page(key);
 }
 
-void SharedTlb::flush_tenant(TenantId tenant) {
+void L2Tlb::flush_tenant(TenantId tenant) {
   tlb_of(tenant).flush_tenant(tenant);
   bypass_.flush_tenant(tenant);
 }
 
-void SharedTlb::explain(std::ostream& out) const {
+void L2Tlb::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " pages are awaited from the MMU\n";
   u32 unsent = 0;
   for (const MissPort& port : ports_) unsent += port.waiting.size();
