@@ -26,7 +26,7 @@ class LeafBypassL2Admission final : public L2Admission {
     rate.hits += hit;
   }
   bool by_epochs() const override { return true; }
-  void epoch(Cycle) override {
+  void epoch(TenantEpochs) override {
     // Every other epoch looks leaf entries up again, so that the rates are known.
     bypasses_ = !bypasses_ && 100 * leaf_.hits * data_.lookups < params_.percent * data_.hits * leaf_.lookups;
     data_ = leaf_ = {};

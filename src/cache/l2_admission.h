@@ -15,6 +15,7 @@
 
 #include "cache/l2_line.h"
 #include "config/registry.h"
+#include "wire/epoch.h"
 
 namespace terrace {
 
@@ -32,7 +33,7 @@ class L2Admission {
   virtual ~L2Admission() = default;
   virtual Choice admit(const L2Request& request) const = 0;
   virtual void looked_up(const L2Request& /*request*/, bool /*hit*/) {}
-  virtual void epoch(Cycle /*now*/) {}
+  virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Whether it goes by epochs; then run.epoch must say how long they are.
   virtual bool by_epochs() const { return false; }
   /// Whether `admit` never says anything but kCache: then it is not asked.

@@ -29,7 +29,6 @@
 namespace terrace {
 
 struct L2Stats {
-  static constexpr u32 kWalkLevels = 4;
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
   Counter fills, write_backs, fetches;
@@ -98,8 +97,8 @@ class L2Slice final : public Unit {
   void forget(std::span<const LineRange> ranges);
 
   /// An epoch has ended: its policies may decide anew. Between cycles only.
-  void epoch(Cycle now) {
-    if (admission_) admission_->epoch(now);
+  void epoch(TenantEpochs tenants) {
+    if (admission_) admission_->epoch(tenants);
   }
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.

@@ -75,8 +75,8 @@ void Channel::settle(Cycle now) {
   blame.settle(now);
 }
 
-void Channel::on_epoch(Cycle now) {
-  scheduler_->on_epoch(now);
+void Channel::epoch(TenantEpochs tenants, Cycle now) {
+  scheduler_->epoch(tenants);
   stale_ = all_banks_;
   retry_refused();
   if (stats.waiting > 0) look_now(now);
@@ -117,6 +117,7 @@ void Channel::accept(Cycle now) {
     if (requests_.front(at, now) != nullptr && !source.refused) {
       if (offer(at, now)) {
         accepted = true;
+        if (scheduler_->made_room()) retry_refused();
         next_source_ = after;
         more_requests_ |= requests_.front(at, now) != nullptr;
       } else {

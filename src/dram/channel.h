@@ -67,8 +67,9 @@ class Channel final : public Unit {
   void observe(LineTruth& truth) { truth_ = &truth; }
 
   /// Between cycles, before cycle `now`, in which the caller also wakes the channel.
-  void on_epoch(Cycle now);
+  void epoch(TenantEpochs tenants, Cycle now);
   bool by_epochs() const { return scheduler_->by_epochs(); }
+  DramScheduler& scheduler() const { return *scheduler_; }
 
   /// Every command from here on is also written there; null ends that.
   void log_commands(std::vector<DramCommand>* log) { log_ = log; }

@@ -166,7 +166,7 @@ Channel::Best Channel::best_column(u64 cycle) {
   if (!best.found() || best == oldest) return best;
   // Changing the rank costs bus cycles, so one rank could keep the bus for ever.
   if (passed_ == kPassLimit) {
-    column_at_ = device_.column_shared(oldest.bank, writing_);
+    column_at_ = std::min(next, device_.column_shared(oldest.bank, writing_));  // a more urgent bank may be ready first
     return {};
   }
   best.passes = true;

@@ -1,14 +1,15 @@
 // The slot `dram.scheduler`: which waiting request does a bank serve next? A scheduler owns what waits in a channel;
 // the channel owns the banks, the buses and the times between commands, and decides when to read and when to write.
 //
-//   offer   once per arriving request, and after a refusal again whenever something was taken or an epoch ended.
-//           Refusing holds up the source it came from until then: that is how queues are bounded.
+//   offer   once per arriving request, and after a refusal again whenever something was taken, an epoch ended, or the
+//           scheduler said that it may think otherwise now. Refusing holds up the source it came from until then: that
+//           is how queues are bounded.
 //   next    when a bank's choice may have changed: the bank served its last choice, a refresh closed its row, the
 //           channel turned between reads and writes while something waited for the bank, or the scheduler itself marked
 //           the bank as changed. The channel precharges and activates towards the choice, which stays in the scheduler
 //           and may still change.
 //   take    when the choice's column command is issued: the request leaves the scheduler.
-//   on_epoch  between cycles, at the end of each epoch (run.epoch), for a scheduler that goes by epochs; then
+//   epoch   between cycles, at the end of each epoch (run.epoch), for a scheduler that goes by epochs; then
 //           everything is asked anew. Nothing else may make a scheduler change its mind: it must not depend on time
 //           alone, so that the channel can sleep.
 //
@@ -21,6 +22,8 @@
 
 #include "config/registry.h"
 #include "engine/types.h"
+#include "stats/stat_fields.h"
+#include "wire/epoch.h"
 
 namespace terrace {
 
@@ -67,18 +70,24 @@ class DramScheduler {
   virtual bool offer(const DramWaiting& request, Cycle now) = 0;
   virtual Choice next(const BankView& bank) const = 0;
   virtual void take(u16 slot, Cycle now) = 0;
-  virtual void on_epoch(Cycle /*now*/) {}
+  virtual void epoch(TenantEpochs /*tenants*/) {}
+  /// Statistics of its own.
+  virtual void describe(StatFields& /*v*/) {}
   /// Whether it wants to hear of epochs.
   virtual bool by_epochs() const { return false; }
 
   /// The banks marked since the last call, a bit each.
   u64 changed_banks() { return std::exchange(changed_, 0); }
+  /// Whether a request that was refused may be accepted now although nothing was taken; since the last call.
+  bool made_room() { return std::exchange(made_room_, false); }
 
  protected:
   void mark_changed(u32 bank) { changed_ |= u64{1} << bank; }
+  void mark_room() { made_room_ = true; }
 
  private:
   u64 changed_ = 0;
+  bool made_room_ = false;
 };
 
 }  // namespace terrace

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -17,7 +18,7 @@ class RowQueue {
 
   /// At most `entries` requests, named by slots below `slots`.
   RowQueue(u32 banks, u32 entries, u32 slots)
-      : entries_(entries), banks_(banks), nodes_(slots), buckets_(std::bit_ceil(2 * entries), kNone) {
+      : entries_(entries), banks_(banks), nodes_(slots), buckets_(std::bit_ceil(2 * std::max(entries, 1u)), kNone) {
     shift_ = 64 - static_cast<u32>(std::countr_zero(buckets_.size()));
   }
 

@@ -47,5 +47,6 @@ constexpr auto index(Enum id) {
 
 /// Any unit of a machine can name at most this many tenants; per-tenant counters are arrays of this size.
 inline constexpr u32 kMaxTenants = 16;
+inline constexpr u32 kMaxSms = 256;
 
 }  // namespace terrace

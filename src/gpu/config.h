@@ -172,6 +172,7 @@ struct GpuConfig {
     by_epochs(l2.admission, "l2.admission.use");
     by_epochs(l2_tlb.fill, "l2_tlb.fill.use");
     by_epochs(mmu.walk_path, "mmu.walk_path.use");
+    by_epochs(dram.scheduler, "dram.scheduler.use");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
     v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",

@@ -74,7 +74,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
     auto epochs = std::make_unique<Epochs>(
-        Epochs::Wiring{config_.run.epoch, board_, sms_, slices_, channels_, [this] { settle(); }});
+        Epochs::Wiring{config_.run.epoch, board_, sms_, slices_, channels_, mmus_, [this] { settle(); }});
     tell_of_epochs(*epochs);
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
@@ -92,16 +92,17 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
 
 void Gpu::tell_of_epochs(Epochs& epochs) {
   if (config_.l2.admission.make({})->by_epochs()) {
-    for (const auto& slice : slices_) epochs.listen([at = slice.get()](Cycle now) { at->epoch(now); });
+    for (const auto& slice : slices_) epochs.listen([at = slice.get()](auto tenants, Cycle) { at->epoch(tenants); });
   }
-  if (tlb_ && config_.l2_tlb.fill.make({})->by_epochs()) epochs.listen([this](Cycle now) { tlb_->epoch(now); });
+  if (tlb_ && config_.l2_tlb.fill.make({})->by_epochs())
+    epochs.listen([this](TenantEpochs tenants, Cycle) { tlb_->epoch(tenants); });
   if (config_.mmu.walk_path.make({})->by_epochs()) {
-    for (const auto& mmu : mmus_) epochs.listen([at = mmu.get()](Cycle now) { at->epoch(now); });
+    for (const auto& mmu : mmus_) epochs.listen([at = mmu.get()](auto tenants, Cycle) { at->epoch(tenants); });
   }
   for (u32 i = 0; i < channels_.size(); ++i) {
     if (!channels_[i]->by_epochs()) continue;
-    epochs.listen([this, i](Cycle now) {
-      channels_[i]->on_epoch(now);
+    epochs.listen([this, i](TenantEpochs tenants, Cycle now) {
+      channels_[i]->epoch(tenants, now);
       scheduler_.wake(channel_units_[i], now);
     });
   }
@@ -152,12 +153,14 @@ void Gpu::describe_stats() {
   }
   if (tlb_) {
     stats_.add("gpu.l2_tlb.0", tlb_->stats);
+    stats_.add("gpu.l2_tlb.0.fill_policy", tlb_->fill_policy());
     if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
     add_blame("gpu.l2_tlb.0", tlb_->blame);
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
     stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler());
+    stats_.add(fmt::format("gpu.mmu.{}.walk_path", i), mmus_[i]->walk_path());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
     if (mmu_uses(WalkPath::Way::kL2))
       add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
@@ -172,6 +175,7 @@ void Gpu::describe_stats() {
   }
   for (u32 i = 0; i < channels_.size(); ++i) {
     stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
+    stats_.add(fmt::format("gpu.dram.{}.scheduler", i), channels_[i]->scheduler());
     add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
   }
   for (const auto& controller : controllers_) controller->describe(stats_);

@@ -21,7 +21,7 @@ void Gpu::declare_identities() {
   const Names bypasses = when(!slices_[0]->admits_all(), {"gpu.l2.*.admission.bypasses"});
   const Names bypass_replies = when(!slices_[0]->admits_all(), {"gpu.l2.*.admission.bypass_replies"});
   Names walk_look_ups;
-  for (u32 level = 1; level <= L2Stats::kWalkLevels; ++level)
+  for (u32 level = 1; level <= kWalkLevels; ++level)
     walk_look_ups.push_back(fmt::format("gpu.l2.*.walk_lookups_level_{}", level));
 
   stats_.identity("every packet to the L2 is a request", {"gpu.noc.to_l2.*.packets"},

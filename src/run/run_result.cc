@@ -64,7 +64,7 @@ Tree work_by_reads(const TenantTotals& of) {
 /// How often a walk's read hits the L2 cache, by level of the page table, root first.
 Tree l2_hit_rate_by_level(const TenantTotals& of) {
   Tree::List rates;
-  for (u32 level = 1; level <= L2Stats::kWalkLevels; ++level) {
+  for (u32 level = 1; level <= kWalkLevels; ++level) {
     rates.emplace_back(ratio(of(fmt::format("gpu.l2.*.walk_hits_level_{}", level)),
                              of(fmt::format("gpu.l2.*.walk_lookups_level_{}", level))));
   }

@@ -36,7 +36,7 @@ struct SmConfig {
   u32 memory_ports = 1;
 
   void describe(Fields& v) {
-    v("count", count, in(1, 256), "number of SMs");
+    v("count", count, in(1, kMaxSms), "number of SMs");
     v("warp_width", warp_width, in(1, 64), "threads per warp");
     v("warps", warps, in(1, 64), "resident warps per SM");
     v("blocks", blocks, in(1, 64), "resident thread blocks per SM");

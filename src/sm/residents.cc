@@ -34,12 +34,19 @@ void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
     change_root(tenant, now);
   }
   root_ = tenant;
+  warps_seen_[tenant] |= resident_warps();
   held_until_ = resume;
   stops_when_drained_ = false;
   for (u32 slot = 0; slot < config_.warps; ++slot) {
     if (warps_[slot].state == WarpState::kAsleep) evaluate(slot, now);
   }
   scheduler_.wake(self_, now);
+}
+
+void Sm::begin_epoch() {
+  warps_seen_ = {};
+  if (root_) warps_seen_[*root_] = resident_warps();
+  memory_.translator().begin_epoch();
 }
 
 void Sm::start_block(const BlockStart& start, Cycle now) {
@@ -76,6 +83,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
     const u32 slot = static_cast<u32>(std::countr_zero(free_slots_));
     free_slots_ &= free_slots_ - 1;
     block.slots[i] = static_cast<u8>(slot);
+    warps_seen_[start.tenant] |= u64{1} << slot;
     warps_[slot] = {.ref = stream.warp(block.ref, i),
                     .state = WarpState::kAsleep,
                     .tenant = start.tenant,

@@ -12,6 +12,7 @@ namespace terrace {
 Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
        u32 line_bytes, SmId id, Wiring wiring)
     : SmContext(config),
+      all_warps_(free_slots_),
       scheduler_(scheduler),
       id_(id),
       config_(config),

@@ -95,6 +95,11 @@ class Sm final : public Unit, private SmContext {
   /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
   void switch_to(TenantId tenant, Cycle now, Cycle resume);
 
+  // Between cycles only.
+  /// The places of warps that a tenant has had here since the epoch began, a bit each.
+  u64 warps_seen(TenantId tenant) const { return warps_seen_[tenant]; }
+  void begin_epoch();
+
   /// The first fault here since the last call. The run stops in its cycle.
   std::optional<SmFault> take_fault() { return std::exchange(fault_, std::nullopt); }
   /// Closes statistics that run over cycles. Between cycles only.
@@ -108,6 +113,7 @@ class Sm final : public Unit, private SmContext {
   const LoadStoreUnit& load_store() const { return memory_; }
 
  private:
+  u64 resident_warps() const { return all_warps_ & ~free_slots_; }
   void start_blocks(Cycle now);
   void start_block(const BlockStart& start, Cycle now);
   void go_on(Block& block);
@@ -138,6 +144,7 @@ class Sm final : public Unit, private SmContext {
   /// Ready warps that no full queue holds back; a busy pipeline may still.
   u64 issuable() const;
 
+  const u64 all_warps_;  // a bit for each place of a warp
   Scheduler& scheduler_;
   UnitId self_{};
   const SmId id_;
@@ -151,6 +158,7 @@ class Sm final : public Unit, private SmContext {
   Cycle held_until_ = 0;  // kNever: held
   bool stops_when_drained_ = false;
   std::vector<SmContext> aside_;                       // by tenant, when they take turns
+  PerTenant<u64> warps_seen_;                          // likewise, since the epoch began
   std::optional<TenantId> root_;                       // whose page tables the SM uses; none before its first block
   std::array<LaunchId, kMaxTenants> newest_launch_{};  // of each tenant, that has had a block here
   std::vector<BlockDone> finished_;                    // not yet told to the dispatcher

@@ -100,7 +100,7 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
       wiring_.port.merged_warps->push(index(sm_), now, {key, sm_, access.warp});
     }
     its.wait = waits_.make();
-    waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst};
+    waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst, access.warp};
     misses_.join(key, its.wait);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
   }

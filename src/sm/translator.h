@@ -5,7 +5,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <iosfwd>
 #include <vector>
 
@@ -103,6 +105,9 @@ class Translator {
   void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
   u32 hit_cycles() const { return config_.hit_cycles; }
+  /// The most warps of a tenant that one answer let go since the epoch began.
+  u32 most_stalled(TenantId tenant) const { return most_stalled_[tenant]; }
+  void begin_epoch() { most_stalled_ = {}; }
   void explain(std::ostream& out) const;
 
   L1TlbStats stats;
@@ -124,6 +129,7 @@ class Translator {
     u32 page = 0;  // its place among the pages of its instruction
     Cycle since = 0;
     bool asked = false;  // it is the one that asked for the page
+    u8 warp = 0;
   };
   struct Page {
     WaitRef wait;  // not valid: the frame is known
@@ -164,6 +170,7 @@ class Translator {
     VirtAddr va;
   };
   std::vector<NewPage> new_pages_;
+  PerTenant<u32> most_stalled_;
   bool awaits_answer_ = false;  // the page at the head found no place for a miss, and no answer has come since
 };
 
@@ -175,12 +182,15 @@ void Translator::accept(Cycle now, F&& on_walk) {
     stats.evictions += tlb_.fill(answer.key, answer.frame);
     const TenantId tenant = tenant_of_key(answer.key);
     ++stats.answers[tenant];
+    u64 warps = 0;
     stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
+      warps |= u64{1} << waits_[ref].warp;
       if (waits_[ref].asked && answer.walk.accesses > 0) {
         on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
       }
       release(ref, answer, now);
     });
+    most_stalled_[tenant] = std::max(most_stalled_[tenant], static_cast<u32>(std::popcount(warps)));
   }
 }
 

@@ -77,7 +77,7 @@ class L2Tlb final : public Unit {
   void flush_tenant(TenantId tenant);
 
   /// An epoch has ended: the fill policy may decide anew. Between cycles only.
-  void epoch(Cycle now) { fill_policy_->epoch(now); }
+  void epoch(TenantEpochs tenants) { fill_policy_->epoch(tenants); }
 
   /// From now on: which tenant's requests wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -86,6 +86,7 @@ class L2Tlb final : public Unit {
 
   L2TlbStats stats;
   BypassCacheStats bypass_stats;
+  TlbFillPolicy& fill_policy() const { return *fill_policy_; }
   bool has_bypass_cache() const { return bypass_.exists(); }
   Blame blame;
 

@@ -158,6 +158,7 @@ bool Mmu::place(Input& input, Cycle now) {
 
 void Mmu::start(u32 walker, const Walk& walk, Cycle now) {
   queues_->start(walker, walk.tenant);
+  most_walks_[walk.tenant] = std::max(most_walks_[walk.tenant], ++walking_[walk.tenant]);
   stats.concurrent.add(queues_->busy());
   stats.queue_cycles[walk.tenant] += now - walk.arrived;
   walkers_[walker] = {.walk = walk, .sequence = next_sequence_++, .started = now};
@@ -246,6 +247,7 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   SIM_CHECK(wiring_.spaces.locate(walk.tenant, address(walk)) == frame,
             "a walk of tenant {} for page {:#x} found frame {:#x}", index(walk.tenant), walk.page, frame.raw);
   ++stats.walks_done[walk.tenant];
+  --walking_[walk.tenant];
   --stats.under_way;
   stats.service_cycles[walk.tenant] += now - its.started;
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);

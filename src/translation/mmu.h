@@ -79,7 +79,10 @@ class Mmu final : public Unit {
   void divide_among(const std::vector<TenantId>& tenants, Cycle now);
 
   /// An epoch has ended: the walk path may be chosen anew. Between cycles only.
-  void epoch(Cycle now) { path_->epoch(now); }
+  void epoch(TenantEpochs tenants) { path_->epoch(tenants); }
+  /// The most walks of a tenant that were in service at once since the epoch began.
+  u32 most_walks(TenantId tenant) const { return most_walks_[tenant]; }
+  void begin_epoch() { most_walks_ = walking_; }
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
@@ -89,6 +92,7 @@ class Mmu final : public Unit {
   MmuStats stats;
   Blame blame;
   WalkScheduler& scheduler() const { return queues_->scheduler(); }
+  WalkPath& walk_path() const { return *path_; }
 
  private:
   struct Arrival {
@@ -164,6 +168,7 @@ class Mmu final : public Unit {
   u32 front_cycles_ = 0;  // until a request has missed in both
   WalkCache walk_cache_;
   std::unique_ptr<WalkQueues> queues_;
+  PerTenant<u32> walking_, most_walks_;  // in service; the most since the epoch began
   std::unique_ptr<WalkPath> path_;
   std::vector<Input> inputs_;
   // The input that is asked first, for what it brings and for what it wants to place; both move on grants.

@@ -18,6 +18,8 @@
 
 #include "config/registry.h"
 #include "engine/types.h"
+#include "stats/stat_fields.h"
+#include "wire/epoch.h"
 
 namespace terrace {
 
@@ -41,7 +43,9 @@ class TlbFillPolicy {
   virtual ~TlbFillPolicy() = default;
   virtual Into choose(u64 key, TenantId tenant, std::span<const TlbAsker> askers) = 0;
   virtual void looked_up(TenantId /*tenant*/, bool /*hit*/) {}
-  virtual void epoch(Cycle /*now*/) {}
+  /// Statistics of its own.
+  virtual void describe(StatFields& /*v*/) {}
+  virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Whether it goes by epochs; then run.epoch must say how long they are.
   virtual bool by_epochs() const { return false; }
 

@@ -9,6 +9,8 @@
 
 #include "config/registry.h"
 #include "engine/types.h"
+#include "stats/stat_fields.h"
+#include "wire/epoch.h"
 
 namespace terrace {
 
@@ -34,7 +36,9 @@ class WalkPath {
   virtual ~WalkPath() = default;
   virtual bool uses(Way way) const = 0;
   virtual Way choose(const WalkRead& read) = 0;
-  virtual void epoch(Cycle /*now*/) {}
+  /// Statistics of its own.
+  virtual void describe(StatFields& /*v*/) {}
+  virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Whether it goes by epochs; then run.epoch must say how long they are.
   virtual bool by_epochs() const { return false; }
 };

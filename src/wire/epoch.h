@@ -3,12 +3,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <bitset>
+#include <span>
 #include <vector>
 
 #include "engine/bulletin.h"
 #include "engine/types.h"
 
 namespace terrace {
+
+/// Levels of a page table that are told apart: 1 is the root.
+inline constexpr u32 kWalkLevels = 4;
 
 /// One tenant in one epoch.
 struct TenantEpoch {
@@ -18,8 +24,17 @@ struct TenantEpoch {
   u64 l2_requests = 0;  // what left its SMs: lines asked for or written, atomics; no reads of page walks
   u64 l2_hits = 0;      // of those
   u64 dram_lines = 0;   // read and written for it, but for page walks
+  // Its page-table reads in the L2, by level from the root: looked up, and found.
+  std::array<u64, kWalkLevels> walk_lookups{}, walk_hits{};
+  u32 warps = 0;               // distinct places of warps that it had on its SMs
+  std::bitset<kMaxSms> sms{};  // on which it had some
+  u32 concurrent_walks = 0;    // the most that were in service at once
+  u32 stalled_warps = 0;       // the most warps of an SM that waited for one page
   friend bool operator==(const TenantEpoch&, const TenantEpoch&) = default;
 };
+
+/// What every tenant did in the epoch that has ended, by tenant.
+using TenantEpochs = std::span<const TenantEpoch>;
 
 class EpochBoard {
  public:

@@ -58,7 +58,7 @@ std::string outcome(const Case& c, Scheduler::Options engine, u64* ticks = nullp
          bench.scheduler.run(bench.scheduler.now() + disturbance.settle_every) == Scheduler::End::kLimit)
     bench.channel.settle(bench.scheduler.now());
   while (disturbance.ask_anew && bench.scheduler.run(bench.scheduler.now() + 1) == Scheduler::End::kLimit)
-    bench.channel.on_epoch(bench.scheduler.now());
+    bench.channel.epoch(std::vector<TenantEpoch>(2), bench.scheduler.now());
   EXPECT_EQ(bench.run(), Scheduler::End::kIdle) << bench.scheduler.explain();
   if (ticks != nullptr) *ticks = bench.scheduler.ticks();
   std::string text = bench.statistics();

@@ -22,7 +22,9 @@ inline void PrintTo(const Machine& machine, std::ostream* out) {
 }
 
 inline const std::vector<Machine>& machines() {
-  static const std::vector<std::string> mask{"shared_tlb", "pw_cache", "static"};
+  static const std::vector<std::string> mask{
+      "shared_tlb",          "pw_cache", "static",      "mask_tlb", "mask_cache", "mask_dram",
+      "mask_dram_no_silver", "mask",     "alt_memsched"};
   static const std::vector<Machine> all{
       {"dws_30sm",
        30,
@@ -47,6 +49,17 @@ inline RunResult run_on(const std::string& machine, const std::string& design, c
 }
 inline double total_ipc(const RunResult& result) {
   return std::get<double>(result.json.find("metrics")->find("total_ipc")->value);
+}
+/// Over five seeds, which place pages differently: the IPC of a short run moves by some percent with them.
+inline double mean_ipc(const std::string& machine, const std::string& design, const std::string& tenants,
+                       std::vector<std::string> sets) {
+  double sum = 0;
+  sets.emplace_back();
+  for (u32 seed = 1; seed <= 5; ++seed) {
+    sets.back() = "run.seed=" + std::to_string(seed);
+    sum += total_ipc(run_on(machine, design, tenants, sets));
+  }
+  return sum / 5;
 }
 
 }  // namespace terrace

@@ -129,9 +129,11 @@ TEST(DramConfig, WhatCannotBeIsRefusedWithASentence) {
             "--set: dram.timing.trefi = 70 must exceed timing.trfc + timing.trp (73)");
   EXPECT_EQ(refused({set("dram.standard=custom")}).substr(0, 60),
             "default: dram.ranks = 0 must be given when the standard is \"");
-  EXPECT_EQ(refused({set("dram.scheduler.use=frfcf")}),
-            "--set: dram.scheduler.use: no DRAM scheduler named \"frfcf\"; available: fcfs, frfcfs; did you mean "
-            "\"frfcfs\"?");
+  EXPECT_EQ(
+      refused({set("dram.scheduler.use=frfcf")}),
+      "--set: dram.scheduler.use: no DRAM scheduler named \"frfcf\"; available: address_space_aware, fcfs, fr_rr_fcfs, "
+      "frfcfs; did you mean "
+      "\"frfcfs\"?");
 }
 
 TEST(DramConfig, AKeyThatIsGivenWinsOverTheStandardAndOthersScaleWithTheClock) {

@@ -112,5 +112,27 @@ TEST(Fcfs, OpensRowsOfOtherBanksAheadOfTime) {
   EXPECT_LT(bench.cycle_of(Kind::kActivate, 1), bench.cycle_of(Kind::kRead, 0));
 }
 
+TEST(FrRrFcfs, TenantsTakeTurnsInABankAndRowHitsGoFirst) {
+  const auto scheduler = Registry<DramScheduler>::instance().make(
+      "fr_rr_fcfs", {.banks = 2, .read_entries = 8, .write_entries = 1, .tenants = 3});
+  u16 slot = 0;
+  const auto offer = [&](u32 tenant, u32 row) {
+    scheduler->offer({.slot = slot, .tenant = TenantId(tenant), .row = row, .age = slot}, 0);
+    return slot++;
+  };
+  const auto serve = [&](u32 open_row = BankView::kClosed) {
+    const u16 chosen = scheduler->next({0, open_row, false}).slot;
+    if (chosen != DramScheduler::kNone) scheduler->take(chosen, 0);
+    return chosen;
+  };
+  const u16 a1 = offer(0, 1), a2 = offer(0, 2), a3 = offer(0, 3), c1 = offer(2, 3), b1 = offer(1, 9);
+  EXPECT_EQ(serve(), a1);
+  EXPECT_EQ(serve(), b1) << "the next tenant's, although the first has older ones";
+  EXPECT_EQ(serve(3), a3) << "a row hit is no turn, and the oldest one goes first";
+  EXPECT_EQ(serve(), c1);
+  EXPECT_EQ(serve(), a2);
+  EXPECT_EQ(serve(), DramScheduler::kNone);
+}
+
 }  // namespace
 }  // namespace terrace

@@ -15,6 +15,7 @@
 #include "gpu/controller.h"
 #include "sm/sm.h"
 #include "stats/epochs.h"
+#include "translation/mmu.h"
 #include "wire/epoch.h"
 
 namespace terrace {
@@ -27,12 +28,14 @@ class Epochs final : public Controller {
     const std::vector<std::unique_ptr<Sm>>& sms;
     const std::vector<std::unique_ptr<L2Slice>>& slices;
     const std::vector<std::unique_ptr<Channel>>& channels;
+    const std::vector<std::unique_ptr<Mmu>>& mmus;
     std::function<void()> settle;  // closes the statistics of all units
   };
   explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.board.tenants()) {}
 
+  using Listener = std::function<void(TenantEpochs tenants, Cycle now)>;
   /// Called at the end of each epoch: for units whose policies go by them.
-  void listen(std::function<void(Cycle now)> listener) { listeners_.push_back(std::move(listener)); }
+  void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
   Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }
   void act(Cycle now) override;
@@ -44,9 +47,10 @@ class Epochs final : public Controller {
 
  private:
   TenantEpoch total(TenantId tenant) const;
+  void add_peaks(TenantId tenant, TenantEpoch& epoch) const;
 
   Wiring wiring_;
-  std::vector<std::function<void(Cycle now)>> listeners_;
+  std::vector<Listener> listeners_;
   std::vector<TenantEpoch> before_;  // what each tenant had done when the last epoch ended
   Cycle ended_ = 0;                  // when that was
   std::optional<EpochSeries> series_;
