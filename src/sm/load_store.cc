@@ -89,6 +89,7 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const LineCopy copy = wiring_.truth.completes(ref, access);
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
+    awaits_line_ = false;
     l1_.fill(access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
       wiring_.truth.completes(waiter.wanted, copy);
       complete_line(RecordRef{waiter.record}, now, done);
@@ -110,6 +111,9 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
 }
 
 void LoadStoreUnit::take_translations(Cycle now) {
+  // Lines that waited for their page go first: it may be another one's turn.
+  awaits_line_ = false;
+  refusing_slice_ = kNoSlice;
   translator_.accept(
       now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
 }
@@ -154,7 +158,7 @@ void LoadStoreUnit::advance(Cycle now) {
   if (translates_after_l1()) send_translated(now);
   for (u32 port = 0; port < config_.memory_ports; ++port) {
     if (!anything_to_access(now)) return;
-    if (!access_next(now)) {
+    if (is_still_refused(now) || !access_next(now)) {
       if (blocked_since_ == kNever) blocked_since_ = now;
       return;
     }
@@ -163,8 +167,16 @@ void LoadStoreUnit::advance(Cycle now) {
   }
 }
 
+/// A blocked SM ticks for many reasons, and most change nothing for the access that is refused. What refused it says so
+/// at once: nothing else can let it go, for a line that is neither in the L1 nor awaited there does not come without it.
+bool LoadStoreUnit::is_still_refused(Cycle now) {
+  if (awaits_line_ || translator_.still_refuses(now)) return true;
+  return refusing_slice_ != kNoSlice && !wiring_.requests.can_send(port_, refusing_slice_, now);
+}
+
 /// Lines that waited for their page go before the instruction at the head. False leaves everything as it was.
 bool LoadStoreUnit::access_next(Cycle now) {
+  refusing_slice_ = kNoSlice;
   if (translates_after_l1() || !translator_.any_ready()) return access_head(now);
   if (!access_line(translator_.ready(), translator_.ready_address(), now)) return false;
   translator_.pop_ready();
@@ -206,7 +218,8 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
   const LineKey name = virtual_name(line);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
   if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
-  if (outcome == L1Cache::Outcome::kRefused) return false;
+  awaits_line_ = outcome == L1Cache::Outcome::kRefused;
+  if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
     if (leaving_.full()) return false;
     line.wanted = ask(line, kind);
@@ -229,12 +242,17 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
 void LoadStoreUnit::send_translated(Cycle now) {
   while (translator_.any_ready()) {
     const LineAccess& line = translator_.ready();
-    if (!send(line, translator_.ready_address(), line.wanted, now)) return;
+    const PhysAddr pa = translator_.ready_address();
+    const u32 slice = slice_of(line, pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) return;
+    send(line, pa, slice, line.wanted, now);
     translator_.pop_ready();
   }
   while (!leaving_.empty() && leaving_.front().at <= now) {
     const Leaving& first = leaving_.front();
-    if (!send(first.access, first.pa, first.access.wanted, now)) return;
+    const u32 slice = slice_of(first.access, first.pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) return;
+    send(first.access, first.pa, slice, first.access.wanted, now);
     leaving_.pop();
   }
 }
@@ -266,9 +284,15 @@ bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) 
   const LineKey name = name_in_l1(line, pa);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
   if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
-  if (outcome == L1Cache::Outcome::kRefused) return false;
+  awaits_line_ = outcome == L1Cache::Outcome::kRefused;
+  if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
-    if (!send(line, pa, ask(line, kind), now)) return false;
+    const u32 slice = slice_of(line, pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) {
+      refusing_slice_ = slice;
+      return false;
+    }
+    send(line, pa, slice, ask(line, kind), now);
   }
   note_in_l1(line, name, kind, outcome, now);
   return true;
@@ -291,11 +315,8 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind 
   if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
 }
 
-bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now) {
+void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now) {
   const AccessKind kind = kind_of(line);
-  const LineKey in_l2 = name_in_l2(line, pa);
-  const u32 slice = wiring_.map.slice_of(in_l2);
-  if (!wiring_.requests.can_send(port_, slice, now)) return false;
   const u32 lanes = static_cast<u32>(std::popcount(line.lanes));
   const bool whole = kind == AccessKind::kStore && coalescer_.covers_line(line.words);
   // Data that travels with the request: a store's words, an atomic's operands.
@@ -306,7 +327,7 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& 
   Access& access = wiring_.accesses[ref];
   access.va = address_of(line);
   access.in_l1 = name_in_l1(line, pa);
-  access.in_l2 = in_l2;
+  access.in_l2 = name_in_l2(line, pa);
   access.sm = SmId(port_);
   access.port = static_cast<u16>(port_);
   access.warp = line.warp;
@@ -319,7 +340,6 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& 
   access.lanes = line.lanes;
   wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
-  return true;
 }
 
 Cycle LoadStoreUnit::next_wakeup(Cycle now) const {

@@ -132,6 +132,7 @@ class LoadStoreUnit {
            (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
   void take_translations(Cycle now);
+  bool is_still_refused(Cycle now);
   bool access_next(Cycle now);
   bool access_head(Cycle now);
   bool translate_then_access(LineAccess& line, Cycle now);
@@ -139,7 +140,8 @@ class LoadStoreUnit {
   bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
   void note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
-  bool send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now);
+  u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }
+  void send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now);
   AccessKind kind_of(const LineAccess& line) const;
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
   bool translates_after_l1() const { return translate_at_ == TranslateAt::kAfterL1; }
@@ -174,6 +176,10 @@ class LoadStoreUnit {
   u32 hit_cycles_;
   const TranslateAt translate_at_;
   Cycle blocked_since_ = kNever;
+  // Why the access whose turn it is was refused, if it was for one of these reasons.
+  static constexpr u32 kNoSlice = ~u32{0};
+  bool awaits_line_ = false;       // the L1 has no place for its miss, and no line has come since
+  u32 refusing_slice_ = kNoSlice;  // it could not be sent there
 };
 
 }  // namespace terrace
