@@ -35,6 +35,21 @@ void InstructionWalkStats::describe(StatFields& v) {
   v.ratio("mean_last_latency", sum(last_latency), sum(several), "cycles");
 }
 
+namespace {
+
+AccessKind kind_of(MemoryAction action) {
+  switch (action) {
+    case MemoryAction::kLoad:
+      return AccessKind::kLoad;
+    case MemoryAction::kStore:
+      return AccessKind::kStore;
+    default:
+      return AccessKind::kAtomic;
+  }
+}
+
+}  // namespace
+
 LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
                              u32 line_bytes, SmId sm, Wiring wiring)
     : config_(config),
@@ -71,6 +86,7 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                   .tenant = tenant,
                   .warp = warp,
                   .lane_bytes = effect.bytes,
+                  .kind = kind_of(effect.action),
                   .past_l1 = inst.volatile_access};
   entry.next = 0;
   // An L1 that is looked up by virtual names need not wait for the TLB.
@@ -214,15 +230,14 @@ bool LoadStoreUnit::translate_then_access(LineAccess& line, Cycle now) {
 
 /// The translator stands behind the L1: only what leaves the SM needs an address.
 bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
-  const AccessKind kind = kind_of(line);
   const LineKey name = virtual_name(line);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
+  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
   awaits_line_ = outcome == L1Cache::Outcome::kRefused;
   if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
     if (leaving_.full()) return false;
-    line.wanted = ask(line, kind);
+    line.wanted = ask(line);
     PhysAddr pa;
     switch (translator_.translate(line, pa, now)) {
       case Translator::Outcome::kRefused:
@@ -234,7 +249,7 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
         break;
     }
   }
-  note_in_l1(line, name, kind, outcome, now);
+  note_in_l1(line, name, outcome, now);
   return true;
 }
 
@@ -263,27 +278,15 @@ void LoadStoreUnit::settle(Cycle now) {
   blocked_since_ = now;
 }
 
-AccessKind LoadStoreUnit::kind_of(const LineAccess& line) const {
-  switch (records_[RecordRef{line.record}].action) {
-    case MemoryAction::kLoad:
-      return AccessKind::kLoad;
-    case MemoryAction::kStore:
-      return AccessKind::kStore;
-    default:
-      return AccessKind::kAtomic;
-  }
-}
-
-WantedLine LoadStoreUnit::ask(const LineAccess& line, AccessKind kind) const {
-  return wiring_.truth.asks(line.tenant, address_of(line), SmId(port_), kind != AccessKind::kLoad);
+WantedLine LoadStoreUnit::ask(const LineAccess& line) const {
+  return wiring_.truth.asks(line.tenant, address_of(line), SmId(port_), line.kind != AccessKind::kLoad);
 }
 
 /// Its address is known. False leaves everything as it was.
 bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) {
-  const AccessKind kind = kind_of(line);
   const LineKey name = name_in_l1(line, pa);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
+  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
   awaits_line_ = outcome == L1Cache::Outcome::kRefused;
   if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
@@ -292,17 +295,16 @@ bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) 
       refusing_slice_ = slice;
       return false;
     }
-    send(line, pa, slice, ask(line, kind), now);
+    send(line, pa, slice, ask(line), now);
   }
-  note_in_l1(line, name, kind, outcome, now);
+  note_in_l1(line, name, outcome, now);
   return true;
 }
 
 /// The access goes ahead: the L1 finds the line, awaits it, or hears of a write.
-void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome,
-                               Cycle now) {
+void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now) {
   const SmId sm{static_cast<u16>(port_)};
-  if (kind == AccessKind::kLoad) {
+  if (line.kind == AccessKind::kLoad) {
     if (line.past_l1) return;
     if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{line.record}, now + hit_cycles_});
     const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm);
@@ -311,18 +313,17 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind 
     return;
   }
   wiring_.truth.writes_line(line.tenant, address_of(line), sm);
-  if (kind == AccessKind::kAtomic) return l1_.atomic(name, line.tenant);
+  if (line.kind == AccessKind::kAtomic) return l1_.atomic(name, line.tenant);
   if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
 }
 
 void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now) {
-  const AccessKind kind = kind_of(line);
   const u32 lanes = static_cast<u32>(std::popcount(line.lanes));
-  const bool whole = kind == AccessKind::kStore && coalescer_.covers_line(line.words);
+  const bool whole = line.kind == AccessKind::kStore && coalescer_.covers_line(line.words);
   // Data that travels with the request: a store's words, an atomic's operands.
-  const u32 data = kind == AccessKind::kLoad ? 0
-                   : whole                   ? line_bytes_
-                                             : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
+  const u32 data = line.kind == AccessKind::kLoad ? 0
+                   : whole                        ? line_bytes_
+                                                  : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
   const AccessRef ref = wiring_.accesses.make();
   Access& access = wiring_.accesses[ref];
   access.va = address_of(line);
@@ -332,7 +333,7 @@ void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const W
   access.port = static_cast<u16>(port_);
   access.warp = line.warp;
   access.tenant = line.tenant;
-  access.kind = kind;
+  access.kind = line.kind;
   access.bytes = whole ? 0 : static_cast<u8>(data);
   access.owner = line.record;
   access.atomic = line.atomic;

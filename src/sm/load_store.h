@@ -138,11 +138,10 @@ class LoadStoreUnit {
   bool translate_then_access(LineAccess& line, Cycle now);
   bool access_then_translate(LineAccess& line, Cycle now);
   bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
-  void note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome, Cycle now);
+  void note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
   u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }
   void send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now);
-  AccessKind kind_of(const LineAccess& line) const;
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
   bool translates_after_l1() const { return translate_at_ == TranslateAt::kAfterL1; }
   bool l1_is_virtual() const { return translates_after_l1() || l2_is_virtual(); }
@@ -154,7 +153,7 @@ class LoadStoreUnit {
     return l2_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
   }
   static LineKey virtual_name(const LineAccess& line) { return LineKey::of_tenant(line.tenant, line.line); }
-  WantedLine ask(const LineAccess& line, AccessKind kind) const;
+  WantedLine ask(const LineAccess& line) const;
   void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);

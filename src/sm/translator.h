@@ -18,6 +18,7 @@
 #include "translation/address_space.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
+#include "wire/access.h"
 #include "wire/line_truth.h"
 #include "wire/translate.h"
 
@@ -34,6 +35,7 @@ struct LineAccess {
   TenantId tenant{};
   u8 warp = 0;
   u8 lane_bytes = 0;
+  AccessKind kind{};
   bool past_l1 = false;
   [[no_unique_address]] WantedLine wanted{};
 };
