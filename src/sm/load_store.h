@@ -66,7 +66,7 @@ class LoadStoreUnit {
   LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
                 u32 line_bytes, SmId sm, Wiring wiring);
 
-  bool full() const { return waiting_count_ == waiting_.size(); }
+  bool full() const { return waiting_count_ == config_.memory_queue; }
   /// Takes a memory instruction as it issued; not when full. `dynamic_id` names it among those of the SM.
   void accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant, u32 dynamic_id,
               Cycle now);
