@@ -33,6 +33,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       dirty_(config.miss_entries + config.write_back_entries) {
   admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
   if (admission_->admits_all()) admission_.reset();
+  if (victims_->takes_lru()) victims_.reset();
 }
 
 void L2Slice::enable_blame(u32 tenants) {
@@ -113,12 +114,8 @@ void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
 }
 
 void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
-  const L2Set set(tags_, line.raw());
-  const u32 victim = set.first() + victims_->victim(set, meta);
+  const u32 victim = victim_for(line, meta);
   const L2Line& old = tags_.meta(victim);
-  SIM_CHECK(!victims_->divides_tenants() || !tags_.valid(victim) || old.tenant == meta.tenant,
-            "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
-            index(old.tenant));
   if (tags_.valid(victim) && old.dirty) {
     const LineKey name = LineKey::from_raw(tags_.key(victim));
     dirty_.push(
@@ -126,6 +123,17 @@ void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
   }
   tags_.fill(victim, line.raw()) = meta;
   if (!lies_at_.empty()) lies_at_[victim] = at;
+}
+
+u32 L2Slice::victim_for(LineKey line, const L2Line& meta) {
+  if (!victims_) return tags_.victim(line.raw());
+  const L2Set set(tags_, line.raw());
+  const u32 victim = set.first() + victims_->victim(set, meta);
+  const TenantId loses = tags_.meta(victim).tenant;
+  SIM_CHECK(!victims_->divides_tenants() || !tags_.valid(victim) || loses == meta.tenant,
+            "tenant {} pushes out a line of tenant {} although their ways are divided", index(meta.tenant),
+            index(loses));
+  return victim;
 }
 
 void L2Slice::send_replies(Cycle now) {

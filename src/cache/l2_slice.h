@@ -142,6 +142,7 @@ class L2Slice final : public Unit {
   void answer_bypass(const DramReply& reply, Cycle now);
   bool is_kept(LineKey line, TenantId tenant);
   void allocate(LineKey line, PhysAddr at, const L2Line& meta);
+  u32 victim_for(LineKey line, const L2Line& meta);
   void perform(AccessRef ref, const Access& access, L2Line& meta);
   void count(const Access& access, bool hit);
   bool too_many_dirty() const { return dirty_.size() >= config_.write_back_entries; }
@@ -163,7 +164,7 @@ class L2Slice final : public Unit {
   MemoryPort memory_;
   PerformAtomic perform_;
   std::unique_ptr<L2Admission> admission_;  // none: everything is looked up and kept
-  std::unique_ptr<L2Victim> victims_;
+  std::unique_ptr<L2Victim> victims_;       // none: the least recently used line
   TagArray<L2Line> tags_;
   std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
   HeldMissTable<AccessRef> misses_;

@@ -14,17 +14,17 @@ namespace terrace {
 /// The set that a line belongs to.
 class L2Set {
  public:
-  L2Set(const TagArray<L2Line>& tags, u64 key) : tags_(tags), key_(key), first_(tags.set_of(key) * tags.ways()) {}
+  L2Set(const TagArray<L2Line>& tags, u64 key) : tags_(tags), set_(tags.set_of(key)), first_(set_ * tags.ways()) {}
   u32 ways() const { return tags_.ways(); }
   bool valid(u32 way) const { return tags_.valid(first_ + way); }
   const L2Line& line(u32 way) const { return tags_.meta(first_ + way); }
   /// A free way, or else the least recently used one, among those allowed.
-  u32 lru(WayMask allowed = kAllWays) const { return tags_.victim(key_, allowed) - first_; }
+  u32 lru(WayMask allowed = kAllWays) const { return tags_.victim_in(set_, allowed) - first_; }
   u32 first() const { return first_; }
 
  private:
   const TagArray<L2Line>& tags_;
-  u64 key_;
+  u32 set_;
   u32 first_;
 };
 
@@ -42,6 +42,8 @@ class L2Victim {
   virtual u32 victim(const L2Set& set, const L2Line& arriving) = 0;
   /// Whether lines of one tenant may push out those of another; a run ends when this is broken.
   virtual bool divides_tenants() const { return false; }
+  /// Whether `victim` never says anything but `lru` of all ways: then it is not asked.
+  virtual bool takes_lru() const { return false; }
 };
 
 }  // namespace terrace

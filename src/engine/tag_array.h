@@ -67,20 +67,16 @@ class TagArray {
     }
   }
   /// The entry that a fill of `key` should replace: a free one, else the least recently used among the allowed ways.
-  u32 victim(u64 key, WayMask allowed = kAllWays) const {
-    const u32 set = set_of(key), first = set * ways_;
-    if (ways_ < 64) allowed &= (WayMask{1} << ways_) - 1;
-    SIM_DCHECK(ways_ > 64 || allowed != 0, "no way is allowed");
-    for (u32 way = 0; way < ways_; ++way) {
-      if (keys_[first + way] == kInvalid && may_use(allowed, way)) return first + way;
-    }
-    if (replacement_ == Replacement::kPseudoLru) return first + follow_tree(set, allowed);
-    u32 oldest = ~u32{0};
-    for (u32 way = 0; way < ways_; ++way) {
-      if (!may_use(allowed, way)) continue;
-      if (oldest == ~u32{0} || used_[first + way] < used_[oldest]) oldest = first + way;
-    }
-    return oldest;
+  u32 victim(u64 key, WayMask allowed = kAllWays) const { return victim_in(set_of(key), allowed); }
+  /// Likewise for the keys of a set.
+  u32 victim_in(u32 set, WayMask allowed = kAllWays) const {
+    const u32 first = set * ways_;
+    const WayMask all = ways_ < 64 ? (WayMask{1} << ways_) - 1 : kAllWays;
+    if ((allowed & all) != all) [[unlikely]]
+      return first + victim_among(set, allowed & all);
+    if (const i32 free = find_key(&keys_[first], ways_, kInvalid); free >= 0) return first + static_cast<u32>(free);
+    if (replacement_ == Replacement::kPseudoLru) return first + follow_tree(set, all);
+    return first + find_least(&used_[first], ways_);
   }
   /// Gives `entry`, which `victim(key)` returned, to `key` and touches it.
   Meta& fill(u32 entry, u64 key) {
@@ -135,6 +131,21 @@ class TagArray {
     }
   }
   bool may_use(WayMask allowed, u32 way) const { return way >= 64 || (allowed >> way & 1) != 0; }
+  /// The way to replace when not all are allowed.
+  u32 victim_among(u32 set, WayMask allowed) const {
+    SIM_DCHECK(ways_ > 64 || allowed != 0, "no way is allowed");
+    const u32 first = set * ways_;
+    for (u32 way = 0; way < ways_; ++way) {
+      if (keys_[first + way] == kInvalid && may_use(allowed, way)) return way;
+    }
+    if (replacement_ == Replacement::kPseudoLru) return follow_tree(set, allowed);
+    u32 oldest = ~u32{0};
+    for (u32 way = 0; way < ways_; ++way) {
+      if (!may_use(allowed, way)) continue;
+      if (oldest == ~u32{0} || used_[first + way] < used_[first + oldest]) oldest = way;
+    }
+    return oldest;
+  }
 
   // The tree of a set has ways - 1 nodes, numbered as a heap from 1; a set bit sends the search for a victim right.
   void point_away(u32 set, u32 way) {

@@ -35,6 +35,21 @@ void InstructionWalkStats::describe(StatFields& v) {
   v.ratio("mean_last_latency", sum(last_latency), sum(several), "cycles");
 }
 
+namespace {
+
+AccessKind kind_of(MemoryAction action) {
+  switch (action) {
+    case MemoryAction::kLoad:
+      return AccessKind::kLoad;
+    case MemoryAction::kStore:
+      return AccessKind::kStore;
+    default:
+      return AccessKind::kAtomic;
+  }
+}
+
+}  // namespace
+
 LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
                              u32 line_bytes, SmId sm, Wiring wiring)
     : config_(config),
@@ -71,6 +86,7 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                   .tenant = tenant,
                   .warp = warp,
                   .lane_bytes = effect.bytes,
+                  .kind = kind_of(effect.action),
                   .past_l1 = inst.volatile_access};
   entry.next = 0;
   // An L1 that is looked up by virtual names need not wait for the TLB.
@@ -89,6 +105,7 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const LineCopy copy = wiring_.truth.completes(ref, access);
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
+    awaits_line_ = false;
     l1_.fill(access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
       wiring_.truth.completes(waiter.wanted, copy);
       complete_line(RecordRef{waiter.record}, now, done);
@@ -110,6 +127,9 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
 }
 
 void LoadStoreUnit::take_translations(Cycle now) {
+  // Lines that waited for their page go first: it may be another one's turn.
+  awaits_line_ = false;
+  refusing_slice_ = kNoSlice;
   translator_.accept(
       now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
 }
@@ -154,7 +174,7 @@ void LoadStoreUnit::advance(Cycle now) {
   if (translates_after_l1()) send_translated(now);
   for (u32 port = 0; port < config_.memory_ports; ++port) {
     if (!anything_to_access(now)) return;
-    if (!access_next(now)) {
+    if (is_still_refused(now) || !access_next(now)) {
       if (blocked_since_ == kNever) blocked_since_ = now;
       return;
     }
@@ -163,8 +183,16 @@ void LoadStoreUnit::advance(Cycle now) {
   }
 }
 
+/// A blocked SM ticks for many reasons, and most change nothing for the access that is refused. What refused it says so
+/// at once: nothing else can let it go, for a line that is neither in the L1 nor awaited there does not come without it.
+bool LoadStoreUnit::is_still_refused(Cycle now) {
+  if (awaits_line_ || translator_.still_refuses(now)) return true;
+  return refusing_slice_ != kNoSlice && !wiring_.requests.can_send(port_, refusing_slice_, now);
+}
+
 /// Lines that waited for their page go before the instruction at the head. False leaves everything as it was.
 bool LoadStoreUnit::access_next(Cycle now) {
+  refusing_slice_ = kNoSlice;
   if (translates_after_l1() || !translator_.any_ready()) return access_head(now);
   if (!access_line(translator_.ready(), translator_.ready_address(), now)) return false;
   translator_.pop_ready();
@@ -202,14 +230,14 @@ bool LoadStoreUnit::translate_then_access(LineAccess& line, Cycle now) {
 
 /// The translator stands behind the L1: only what leaves the SM needs an address.
 bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
-  const AccessKind kind = kind_of(line);
   const LineKey name = virtual_name(line);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
-  if (outcome == L1Cache::Outcome::kRefused) return false;
+  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
+  awaits_line_ = outcome == L1Cache::Outcome::kRefused;
+  if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
     if (leaving_.full()) return false;
-    line.wanted = ask(line, kind);
+    line.wanted = ask(line);
     PhysAddr pa;
     switch (translator_.translate(line, pa, now)) {
       case Translator::Outcome::kRefused:
@@ -221,7 +249,7 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
         break;
     }
   }
-  note_in_l1(line, name, kind, outcome, now);
+  note_in_l1(line, name, outcome, now);
   return true;
 }
 
@@ -229,12 +257,17 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
 void LoadStoreUnit::send_translated(Cycle now) {
   while (translator_.any_ready()) {
     const LineAccess& line = translator_.ready();
-    if (!send(line, translator_.ready_address(), line.wanted, now)) return;
+    const PhysAddr pa = translator_.ready_address();
+    const u32 slice = slice_of(line, pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) return;
+    send(line, pa, slice, line.wanted, now);
     translator_.pop_ready();
   }
   while (!leaving_.empty() && leaving_.front().at <= now) {
     const Leaving& first = leaving_.front();
-    if (!send(first.access, first.pa, first.access.wanted, now)) return;
+    const u32 slice = slice_of(first.access, first.pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) return;
+    send(first.access, first.pa, slice, first.access.wanted, now);
     leaving_.pop();
   }
 }
@@ -245,40 +278,33 @@ void LoadStoreUnit::settle(Cycle now) {
   blocked_since_ = now;
 }
 
-AccessKind LoadStoreUnit::kind_of(const LineAccess& line) const {
-  switch (records_[RecordRef{line.record}].action) {
-    case MemoryAction::kLoad:
-      return AccessKind::kLoad;
-    case MemoryAction::kStore:
-      return AccessKind::kStore;
-    default:
-      return AccessKind::kAtomic;
-  }
-}
-
-WantedLine LoadStoreUnit::ask(const LineAccess& line, AccessKind kind) const {
-  return wiring_.truth.asks(line.tenant, address_of(line), SmId(port_), kind != AccessKind::kLoad);
+WantedLine LoadStoreUnit::ask(const LineAccess& line) const {
+  return wiring_.truth.asks(line.tenant, address_of(line), SmId(port_), line.kind != AccessKind::kLoad);
 }
 
 /// Its address is known. False leaves everything as it was.
 bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) {
-  const AccessKind kind = kind_of(line);
   const LineKey name = name_in_l1(line, pa);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
-  if (outcome == L1Cache::Outcome::kRefused) return false;
+  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = l1_.look(name);
+  awaits_line_ = outcome == L1Cache::Outcome::kRefused;
+  if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
-    if (!send(line, pa, ask(line, kind), now)) return false;
+    const u32 slice = slice_of(line, pa);
+    if (!wiring_.requests.can_send(port_, slice, now)) {
+      refusing_slice_ = slice;
+      return false;
+    }
+    send(line, pa, slice, ask(line), now);
   }
-  note_in_l1(line, name, kind, outcome, now);
+  note_in_l1(line, name, outcome, now);
   return true;
 }
 
 /// The access goes ahead: the L1 finds the line, awaits it, or hears of a write.
-void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome,
-                               Cycle now) {
+void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now) {
   const SmId sm{static_cast<u16>(port_)};
-  if (kind == AccessKind::kLoad) {
+  if (line.kind == AccessKind::kLoad) {
     if (line.past_l1) return;
     if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{line.record}, now + hit_cycles_});
     const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm);
@@ -287,31 +313,27 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, AccessKind 
     return;
   }
   wiring_.truth.writes_line(line.tenant, address_of(line), sm);
-  if (kind == AccessKind::kAtomic) return l1_.atomic(name, line.tenant);
+  if (line.kind == AccessKind::kAtomic) return l1_.atomic(name, line.tenant);
   if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
 }
 
-bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now) {
-  const AccessKind kind = kind_of(line);
-  const LineKey in_l2 = name_in_l2(line, pa);
-  const u32 slice = wiring_.map.slice_of(in_l2);
-  if (!wiring_.requests.can_send(port_, slice, now)) return false;
+void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now) {
   const u32 lanes = static_cast<u32>(std::popcount(line.lanes));
-  const bool whole = kind == AccessKind::kStore && coalescer_.covers_line(line.words);
+  const bool whole = line.kind == AccessKind::kStore && coalescer_.covers_line(line.words);
   // Data that travels with the request: a store's words, an atomic's operands.
-  const u32 data = kind == AccessKind::kLoad ? 0
-                   : whole                   ? line_bytes_
-                                             : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
+  const u32 data = line.kind == AccessKind::kLoad ? 0
+                   : whole                        ? line_bytes_
+                                                  : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
   const AccessRef ref = wiring_.accesses.make();
   Access& access = wiring_.accesses[ref];
   access.va = address_of(line);
   access.in_l1 = name_in_l1(line, pa);
-  access.in_l2 = in_l2;
+  access.in_l2 = name_in_l2(line, pa);
   access.sm = SmId(port_);
   access.port = static_cast<u16>(port_);
   access.warp = line.warp;
   access.tenant = line.tenant;
-  access.kind = kind;
+  access.kind = line.kind;
   access.bytes = whole ? 0 : static_cast<u8>(data);
   access.owner = line.record;
   access.atomic = line.atomic;
@@ -319,7 +341,6 @@ bool LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, const WantedLine& 
   access.lanes = line.lanes;
   wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
-  return true;
 }
 
 Cycle LoadStoreUnit::next_wakeup(Cycle now) const {

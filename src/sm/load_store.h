@@ -66,7 +66,7 @@ class LoadStoreUnit {
   LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
                 u32 line_bytes, SmId sm, Wiring wiring);
 
-  bool full() const { return waiting_count_ == waiting_.size(); }
+  bool full() const { return waiting_count_ == config_.memory_queue; }
   /// Takes a memory instruction as it issued; not when full. `dynamic_id` names it among those of the SM.
   void accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant, u32 dynamic_id,
               Cycle now);
@@ -132,15 +132,16 @@ class LoadStoreUnit {
            (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
   void take_translations(Cycle now);
+  bool is_still_refused(Cycle now);
   bool access_next(Cycle now);
   bool access_head(Cycle now);
   bool translate_then_access(LineAccess& line, Cycle now);
   bool access_then_translate(LineAccess& line, Cycle now);
   bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
-  void note_in_l1(const LineAccess& line, LineKey name, AccessKind kind, L1Cache::Outcome outcome, Cycle now);
+  void note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
-  bool send(const LineAccess& line, PhysAddr pa, const WantedLine& wanted, Cycle now);
-  AccessKind kind_of(const LineAccess& line) const;
+  u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }
+  void send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now);
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
   bool translates_after_l1() const { return translate_at_ == TranslateAt::kAfterL1; }
   bool l1_is_virtual() const { return translates_after_l1() || l2_is_virtual(); }
@@ -152,7 +153,7 @@ class LoadStoreUnit {
     return l2_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
   }
   static LineKey virtual_name(const LineAccess& line) { return LineKey::of_tenant(line.tenant, line.line); }
-  WantedLine ask(const LineAccess& line, AccessKind kind) const;
+  WantedLine ask(const LineAccess& line) const;
   void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
@@ -174,6 +175,10 @@ class LoadStoreUnit {
   u32 hit_cycles_;
   const TranslateAt translate_at_;
   Cycle blocked_since_ = kNever;
+  // Why the access whose turn it is was refused, if it was for one of these reasons.
+  static constexpr u32 kNoSlice = ~u32{0};
+  bool awaits_line_ = false;       // the L1 has no place for its miss, and no line has come since
+  u32 refusing_slice_ = kNoSlice;  // it could not be sent there
 };
 
 }  // namespace terrace

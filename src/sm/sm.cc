@@ -141,7 +141,10 @@ void Sm::issue(Cycle now) {
   issued_ = false;
   if (now < held_until_) [[unlikely]]
     return account_cycles(now, false);
-  for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+  // An SM that waits for memory has nothing to issue in most ticks.
+  if (issuable() != 0) {
+    for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+  }
   account_cycles(now, issued_);
 }
 

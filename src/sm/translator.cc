@@ -85,7 +85,8 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
     if (awaits_answer_) return Outcome::kRefused;
     if (outlook == Join::kFirst) {
       const Port& port = wiring_.port;
-      if (!port.requests->can_push(index(sm_), now)) return Outcome::kRefused;
+      awaits_place_ = !port.requests->can_push(index(sm_), now);
+      if (awaits_place_) return Outcome::kRefused;
       port.requests->push(index(sm_), now,
                           {.key = key,
                            .page = page,

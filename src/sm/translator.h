@@ -20,6 +20,7 @@
 #include "translation/address_space.h"
 #include "translation/config.h"
 #include "translation/tlb.h"
+#include "wire/access.h"
 #include "wire/line_truth.h"
 #include "wire/translate.h"
 
@@ -36,6 +37,7 @@ struct LineAccess {
   TenantId tenant{};
   u8 warp = 0;
   u8 lane_bytes = 0;
+  AccessKind kind{};
   bool past_l1 = false;
   [[no_unique_address]] WantedLine wanted{};
 };
@@ -81,6 +83,11 @@ class Translator {
   /// Where a line lies (kKnown); or it waits for its page and comes back through `ready`; or it cannot go yet and is
   /// asked for again when something has changed: then nothing has.
   Outcome translate(const LineAccess& access, PhysAddr& pa, Cycle now);
+
+  /// Whether the line that it refused last would be refused again, because what it lacks has not come since.
+  bool still_refuses(Cycle now) {
+    return awaits_answer_ || (awaits_place_ && !wiring_.port.requests->can_push(index(sm_), now));
+  }
 
   /// Takes the translations that have arrived; lines that waited become ready. `on_walk` hears of each walk that one of
   /// this SM's instructions asked for, and how long after that it ended.
@@ -171,14 +178,16 @@ class Translator {
   };
   std::vector<NewPage> new_pages_;
   PerTenant<u32> most_stalled_;
-  bool awaits_answer_ = false;  // the page at the head found no place for a miss, and no answer has come since
+  // The page at the head found no place, and no answer has come since:
+  bool awaits_answer_ = false;  // for a miss,
+  bool awaits_place_ = false;   // or on the way to the L2 TLB
 };
 
 template <class F>
 void Translator::accept(Cycle now, F&& on_walk) {
   while (has_answer(now)) {
     const Translation answer = wiring_.port.answers->pop(now);
-    awaits_answer_ = false;
+    awaits_answer_ = awaits_place_ = false;
     stats.evictions += tlb_.fill(answer.key, answer.frame);
     const TenantId tenant = tenant_of_key(answer.key);
     ++stats.answers[tenant];

@@ -34,6 +34,7 @@ class LoadStoreBench final : public Unit {
     u32 queue = 8;
     u32 ports = 1;
     u32 l1_bytes = 16 * 1024;
+    u32 l1_misses = 64;
     L1TlbConfig tlb = tlb_config();
     NocConfig noc{.latency = kNoc, .flit_bytes = 256};
   };
@@ -58,8 +59,8 @@ class LoadStoreBench final : public Unit {
         answers_(scheduler, {.latency = kTlbLink}),
         tlb_(scheduler, "tlb"),
         map_(kLineBytes, 1),
-        unit(config_, {.bytes = options.l1_bytes, .ways = 2, .hit_cycles = kHit}, options.tlb, options.noc, kLineBytes,
-             SmId{0},
+        unit(config_, {.bytes = options.l1_bytes, .ways = 2, .hit_cycles = kHit, .miss_entries = options.l1_misses},
+             options.tlb, options.noc, kLineBytes, SmId{0},
              {memory.requests,
               memory.replies,
               map_,
@@ -317,6 +318,20 @@ TEST(LoadStoreBench, LinesThatWaitedForTheirPageGoBeforeYoungerOnes) {
   EXPECT_EQ(bench.memory.seen[1].access.va.raw, GuestMemory::kBase + kPageBytes);
   EXPECT_EQ(bench.memory.seen[2].access.va.raw, GuestMemory::kBase + kLineBytes);
   EXPECT_EQ(bench.memory.seen[2].at, bench.memory.seen[1].at + 1);
+}
+
+TEST(LoadStoreBench, LinesThatWaitedForTheirPageGoWhileTheHeadAwaitsALine) {
+  LoadStoreBench bench({.translation = TranslateAt::kBeforeL1, .l1_misses = 1});
+  bench.issue(0, {.at = 0});
+  bench.issue(300, {.action = MemoryAction::kStore, .at = kPageBytes});
+  const Cycle known = 300 + kFirstAccess + kPageTrip;
+  bench.issue(known - 20, {.at = kLineBytes});      // takes the only miss entry
+  bench.issue(known - 19, {.at = 2 * kLineBytes});  // waits for it
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 4u);
+  EXPECT_EQ(bench.memory.seen[2].access.kind, AccessKind::kStore);
+  EXPECT_EQ(bench.memory.seen[2].at, known + kNoc);
+  EXPECT_EQ(bench.memory.seen[3].at, known - 20 + kFirstAccess + kMissTrip + kNoc) << "when the line has come";
 }
 
 TEST(LoadStoreBench, BehindAVirtualL1OnlyWhatMissesIsTranslated) {

@@ -259,6 +259,34 @@ TEST(TranslatorBench, AFullInputRefusesAndChangesNothing) {
   EXPECT_EQ(bench.instruction(bench.line(2)), Outcome::kSetAside);
 }
 
+TEST(TranslatorBench, WhatAFullInputRefusedIsRefusedUntilItHasAPlace) {
+  TranslatorBench bench(small_tlb(), {.input_places = 1});
+  bench.instruction(bench.line(1));
+  EXPECT_FALSE(bench.unit.still_refuses(bench.now));
+  bench.instruction(bench.line(2));
+  EXPECT_TRUE(bench.unit.still_refuses(bench.now));
+  ++bench.now;
+  bench.question();
+  EXPECT_TRUE(bench.unit.still_refuses(bench.now)) << "a place is free from the next cycle on";
+  ++bench.now;
+  EXPECT_FALSE(bench.unit.still_refuses(bench.now));
+}
+
+TEST(TranslatorBench, AnAnswerEndsARefusalAlthoughTheInputIsStillFull) {
+  L1TlbConfig config = small_tlb();
+  config.miss_entries = 3;
+  TranslatorBench bench(config, {.input_places = 1});
+  bench.instruction(bench.line(1));
+  ++bench.now;
+  bench.question();
+  ++bench.now;
+  bench.instruction(bench.line(2));
+  bench.instruction(bench.line(3));
+  EXPECT_TRUE(bench.unit.still_refuses(bench.now));
+  bench.answer(1);
+  EXPECT_FALSE(bench.unit.still_refuses(bench.now)) << "the line of page 1 is ready, and goes first";
+}
+
 TEST(TranslatorBench, ABlockingTlbLooksUpNothingWhileItAwaitsAPage) {
   L1TlbConfig config = small_tlb();
   config.blocking = true;

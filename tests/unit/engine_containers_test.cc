@@ -71,13 +71,17 @@ TEST(TagArray, LruEvictsTheLeastRecentlyTouchedAndLookingDoesNotTouch) {
   EXPECT_EQ(tags.key(tags.victim(9)), 1u);
 }
 
-TEST(TagArray, AgreesWithAListPerSetOnRandomAccesses) {
+class TagArrayOfWays : public testing::TestWithParam<u32> {};
+INSTANTIATE_TEST_SUITE_P(Ways, TagArrayOfWays, testing::Values(1, 4, 7, 8, 11, 32), testing::PrintToStringParamName());
+
+TEST_P(TagArrayOfWays, AgreesWithAListPerSetOnRandomAccesses) {
+  const u32 ways = GetParam();
   for (const auto hash : {SetHash::kLowBits, SetHash::kFolded, SetHash::kPolynomial}) {
-    TagArray<u64> tags({.entries = 64, .ways = 4, .replacement = Replacement::kLru, .hash = hash});
+    TagArray<u64> tags({.entries = 16 * ways, .ways = ways, .replacement = Replacement::kLru, .hash = hash});
     std::map<u32, std::list<u64>> model;  // per set, most recent first
     Rng rng(2, "tags");
     for (u32 i = 0; i < 20'000; ++i) {
-      const u64 key = rng.below(200);
+      const u64 key = rng.below(50 * ways);
       auto& set = model[tags.set_of(key)];
       const auto place = std::find(set.begin(), set.end(), key);
       const i32 entry = tags.find(key);
@@ -88,7 +92,7 @@ TEST(TagArray, AgreesWithAListPerSetOnRandomAccesses) {
         set.erase(place);
       } else {
         const u32 victim = tags.victim(key);
-        if (set.size() == 4) {
+        if (set.size() == ways) {
           ASSERT_EQ(tags.key(victim), set.back());
           set.pop_back();
         }
