@@ -77,6 +77,16 @@ class MissTable {
       if (entry != kNone) each(entries_[entry].key);
     }
   }
+  /// Calls `each(key, visit)` for every entry, in no order that may matter; `visit(f)` calls f for each of its waiters.
+  template <class F>
+  void for_each_entry(F&& each) const {
+    for (const u32 entry : index_) {
+      if (entry == kNone) continue;
+      each(entries_[entry].key, [&](auto&& visit) {
+        for (u32 node = entries_[entry].first; node != kNone; node = nodes_[node].next) visit(nodes_[node].waiter);
+      });
+    }
+  }
   bool contains(u64 key) const { return find(key) != kNone; }
   u32 size() const { return static_cast<u32>(entries_.size() - free_entries_.size()); }
   bool empty() const { return size() == 0; }

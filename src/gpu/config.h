@@ -28,6 +28,7 @@ struct RunConfig {
   u64 arrival_spread = 0;
   u64 warmup = 0;
   u64 epoch = 0;
+  u64 sample = 0;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
@@ -44,6 +45,8 @@ struct RunConfig {
     v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics leave out");
     v("epoch", epoch, in(0, Range::kHighest),
       "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
+    v("sample", sample, in(0, Range::kHighest),
+      "cycles between samples of walks in service and of warps that wait for translations (gpu.samples); 0: none");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),

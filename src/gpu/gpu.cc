@@ -7,6 +7,7 @@
 #include "engine/check.h"
 #include "gpu/controllers/faults.h"
 #include "gpu/controllers/presence.h"
+#include "gpu/controllers/samples.h"
 #include "gpu/controllers/turns.h"
 #include "gpu/controllers/warmup.h"
 #include "gpu/controllers/watchdog.h"
@@ -79,6 +80,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
   }
+  if (config_.run.sample != 0) controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_));
   controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));

@@ -28,6 +28,10 @@ class StoredResults final : public ResultSource {
     }
     if (quantity.tenant) return of_tenant(point, quantity.name, *quantity.tenant);
     if (quantity.name == "stat") return of_stats(point.job, quantity.pattern);
+    if (quantity.name == "stat_or_zero") {
+      if (const auto found = of_stats(point.job, quantity.pattern)) return found;
+      return is_done(point.job) ? std::optional(0.0) : std::nullopt;
+    }
     for (const char* column : {"cycles", "warp_instructions", "thread_instructions"})
       if (quantity.name == column)
         return first("SELECT " + quantity.name + " FROM job WHERE id = ? AND state = 'done'", point.job);
@@ -42,6 +46,10 @@ class StoredResults final : public ResultSource {
     Statement row(store_.database(), sql);
     if (!row.bind(job).step() || row.is_null(0)) return std::nullopt;
     return row.real(0);
+  }
+
+  bool is_done(const std::string& job) {
+    return first("SELECT cycles FROM job WHERE id = ? AND state = 'done'", job).has_value();
   }
 
   std::optional<double> of_tenant(const Point& point, const std::string& name, u64 tenant) {

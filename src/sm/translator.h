@@ -115,6 +115,15 @@ class Translator {
   /// The most warps of a tenant that one answer let go since the epoch began.
   u32 most_stalled(TenantId tenant) const { return most_stalled_[tenant]; }
   void begin_epoch() { most_stalled_ = {}; }
+  /// Calls `each(tenant, warps)` for every page that is awaited: how many warps wait for it.
+  template <class F>
+  void each_miss(F&& each) const {
+    misses_.for_each_entry([&](u64 key, auto&& visit) {
+      u64 warps = 0;
+      visit([&](WaitRef ref) { warps |= u64{1} << waits_[ref].warp; });
+      each(tenant_of_key(key), static_cast<u32>(std::popcount(warps)));
+    });
+  }
   void explain(std::ostream& out) const;
 
   L1TlbStats stats;

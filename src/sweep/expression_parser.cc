@@ -204,7 +204,7 @@ class Parser {
     NodePtr node = make(Node::Kind::kQuantity, "", {});
     node->quantity.name = name;
     const bool per_tenant = contains(kPerTenant, name);
-    const bool statistic = name == "stat" || name == "alone_stat";
+    const bool statistic = name == "stat" || name == "stat_or_zero" || name == "alone_stat";
     if (!per_tenant && !statistic && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
     if (per_tenant) {
       expect("(");
@@ -233,7 +233,7 @@ class Parser {
   }
 
   [[noreturn]] void refuse_name(const std::string& name) {
-    std::vector<std::string> known{"stat", "alone_stat"};
+    std::vector<std::string> known{"stat", "stat_or_zero", "alone_stat"};
     for (const auto& list : {std::span<const std::string_view>(kAggregates), std::span<const std::string_view>(kPerRun),
                              std::span<const std::string_view>(kPerTenant), metric_names()})
       known.insert(known.end(), list.begin(), list.end());

@@ -83,6 +83,7 @@ class Mmu final : public Unit {
   /// The most walks of a tenant that were in service at once since the epoch began.
   u32 most_walks(TenantId tenant) const { return most_walks_[tenant]; }
   void begin_epoch() { most_walks_ = walking_; }
+  u32 walks_in_service(TenantId tenant) const { return walking_[tenant]; }
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);

@@ -99,8 +99,7 @@ TEST_F(SweepCommand, TheTablesOfTheDemoAreWhole) {
   ASSERT_NE(size, demo.npos);
   scratch_.write("s.toml", demo.replace(size, 6, "\"mini\""));
   const std::string text = reported();
-  for (const char* design : {"\nbaseline ", "\nstatic_walkers ", "\ndws ", "\ndws_pp "})
-    EXPECT_THAT(text, HasSubstr(design));
+  for (const char* design : {"\nbaseline ", "\nmask ", "\ndws ", "\ndws_pp "}) EXPECT_THAT(text, HasSubstr(design));
   EXPECT_THAT(text, Not(HasSubstr("no value")));
 }
 

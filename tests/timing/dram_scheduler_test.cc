@@ -125,7 +125,7 @@ TEST(FrRrFcfs, TenantsTakeTurnsInABankAndRowHitsGoFirst) {
     if (chosen != DramScheduler::kNone) scheduler->take(chosen, 0);
     return chosen;
   };
-  const u16 a1 = offer(0, 1), a2 = offer(0, 2), a3 = offer(0, 3), c1 = offer(2, 3), b1 = offer(1, 9);
+  const u16 a1 = offer(0, 1), a2 = offer(0, 2), a3 = offer(0, 3), c1 = offer(2, 5), b1 = offer(1, 9);
   EXPECT_EQ(serve(), a1);
   EXPECT_EQ(serve(), b1) << "the next tenant's, although the first has older ones";
   EXPECT_EQ(serve(3), a3) << "a row hit is no turn, and the oldest one goes first";

@@ -117,5 +117,21 @@ TEST(Timeline, NeedsEpochs) {
   EXPECT_THROW(tenants.gpu().sample_epochs(), InputError);
 }
 
+TEST(Samples, CountWhatWaitsForTranslationAndChangeNothing) {
+  const RunResult plain = simulate(tenant_run("gups mm"));
+  const RunResult sampled = simulate(tenant_run("gups mm", {"run.sample=100"}));
+  EXPECT_EQ(number(*plain.json.find("run"), "cycles"), number(*sampled.json.find("run"), "cycles"));
+  const Tree& samples = *sampled.json.find("stats")->find("gpu")->find("samples");
+  const u64 taken = number(*samples.find("samples"), "value");
+  EXPECT_EQ(taken, number(*sampled.json.find("run"), "cycles") / 100);
+  u64 walks = 0;
+  for (const u32 tenant : {0u, 1u}) {
+    walks += per_tenant(samples, "walks", tenant);
+    EXPECT_GE(per_tenant(samples, "stalled", tenant), per_tenant(samples, "misses", tenant)) << "a warp for each page";
+  }
+  EXPECT_GT(walks, 0u);
+  EXPECT_LE(walks, taken * 16) << "no more than there are walkers";
+}
+
 }  // namespace
 }  // namespace terrace
