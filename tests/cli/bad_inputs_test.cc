@@ -179,6 +179,10 @@ std::vector<BadInput> in_run() {
        "--set: translation = \"after_l2\" needs mmu.walk_path.use = \"memory\": a walk that waits for an entry of the "
        "L2 "
        "would wait for lines that wait for the walk"},
+      {"RunTokensWithoutEpochs", run({"--tenant", "mm", "--set", "l2_tlb.fill.use=tokens"}),
+       "--set: l2_tlb.fill.use = \"tokens\" decides at epochs; give their length (run.epoch)"},
+      {"RunDramSchedulerWithoutEpochs", run({"--tenant", "mm", "--set", "dram.scheduler.use=address_space_aware"}),
+       "--set: dram.scheduler.use = \"address_space_aware\" decides at epochs; give their length (run.epoch)"},
       {"RunLeavesBeforeItArrives", run({"--tenant", "mm:arrive=50,leave=20"}),
        "run.tenants: mm leaves in cycle 20, not after cycle 50, in which it arrives"},
       {"RunFileWithAParameter", run({"--tenant", "own.toml:arrive=50,n=3"}),
