@@ -38,7 +38,7 @@ struct RunConfig {
       "tenant arrives and leaves");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
     v("until", until, "when the run ends: completed, cycles:N or instructions:N (thread instructions)");
-    v("sms", sms, in(1, 256), "number of SMs of each tenant; empty: divided evenly");
+    v("sms", sms, in(1, kMaxSms), "number of SMs of each tenant; empty: divided evenly");
     v("seed", seed, in(0, Range::kHighest), "seed of every random stream");
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
       "each tenant arrives, and leaves, up to this many cycles late, by a random number drawn from the seed");

@@ -82,6 +82,8 @@ void L2Tlb::fill(const Translation& result, TenantId tenant) {
     askers_.insert(askers_.end(), merged->second.begin(), merged->second.end());
     merged_.erase(merged);
   }
+  SIM_CHECK(!bypass_.exists() || (bypass_.find(result.key) < 0 && tlb_of(tenant).find(result.key) < 0),
+            "page {:#x} is filled although the L2 TLB or its bypass cache holds it", result.key);
   switch (fill_policy_->choose(result.key, tenant, askers_)) {
     case TlbFillPolicy::Into::kTlb:
       stats.evictions += tlb_of(tenant).fill(result.key, result.frame);

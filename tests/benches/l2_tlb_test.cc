@@ -457,6 +457,17 @@ TEST(L2TlbBench, AFillGoesWhereItsPolicySays) {
   EXPECT_EQ(bench.unit->bypass_stats.hits[TenantId{0}].value, 1u);
 }
 
+TEST(L2TlbBench, TheBypassCacheHoldsAnyPagesAndForgetsTheOneUsedLeastRecently) {
+  TlbBench bench(picky(1));
+  // Four entries, for pages that would share a set if there were sets; the first is used again before a fifth comes.
+  for (u32 i = 0; i < 4; ++i) bench.ask(100 * i, {.page = 64 * (i + 1), .warp = 1});
+  bench.ask(400, {.page = 64, .warp = 1});
+  bench.ask(500, {.page = 64 * 5, .warp = 1});
+  for (const u64 page : {64, 192, 256, 320, 128}) bench.ask(600 + page, {.page = page, .warp = 1});
+  bench.run();
+  EXPECT_EQ(bench.walks(), (Pages{64, 128, 192, 256, 320, 128})) << "only the second was pushed out";
+}
+
 TEST(L2TlbBench, AFlushReachesTheBypassCache) {
   TlbBench bench(picky(1));
   bench.ask(0, {.page = 4, .warp = 1});

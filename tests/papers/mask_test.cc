@@ -176,7 +176,7 @@ TEST(MaskTokens, WithoutABypassCacheAFillWithoutATokenGoesNowhere) {
 TEST(Claim, mask_mech_bypass_cache) {
   Tokens bench;
   EXPECT_EQ(bench.policy->bypass_entries(), 32u);
-  // Fully associative, LRU, flushed with the TLB: L2TlbBench tests it with a policy that fills it.
+  // Fully associative, LRU, filled by the policy's word only and flushed with the TLB: L2TlbBench.
 }
 
 /// A machine on which everything that MASK does happens soon.
@@ -293,9 +293,26 @@ TEST(MaskBypass, AReadThatBypassesIsNeitherLookedUpInTheL2NorQueuedThere) {
 }
 
 TEST(Claim, mask_mech_depth_tag) {
-  // A tree of four levels: depths 0 to 4 are told apart, and three bits hold them. Nothing has more than six levels.
-  EXPECT_LT(kWalkLevels, 1u << 3);
-  EXPECT_EQ(WalkRead{}.level, 0) << "data";
+  // Data has depth 0 and is no walk; the levels of a walk are told apart by their depth, which three bits hold.
+  const RunResult result = simulate(tenant_run("gups", {}, {"shared_tlb"}, "mask_maxwell30"));
+  const Tree& gpu = *result.json.find("stats")->find("gpu");
+  u64 data = 0, all = 0, by_level = 0;
+  std::array<u64, kWalkLevels> levels{};
+  for (u32 slice = 0; slice < 16; ++slice) {
+    const Tree& l2 = *gpu.find("l2")->find(std::to_string(slice));
+    all += per_tenant(l2, "lookups", 0);
+    for (u32 i = 0; i < kWalkLevels; ++i)
+      levels[i] += per_tenant(l2, fmt::format("walk_lookups_level_{}", i + 1).c_str(), 0);
+  }
+  for (u32 i = 0; i < kWalkLevels; ++i) {
+    EXPECT_EQ(levels[i], levels[0]) << "without a walk cache every walk reads each level once";
+    by_level += levels[i];
+  }
+  EXPECT_EQ(by_level, per_tenant(*gpu.find("mmu")->find("0"), "reads", 0));
+  for (u32 sm = 0; sm < 30; ++sm)
+    data += per_tenant(*gpu.find("sm")->find(std::to_string(sm))->find("l1"), "misses", 0);
+  EXPECT_GE(all - by_level, data) << "what SMs ask for is not counted as a walk";
+  EXPECT_GT(all - by_level, 0u);
 }
 
 // ---- Address-space-aware DRAM scheduling ----

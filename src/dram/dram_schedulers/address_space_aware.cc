@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dram/dram_scheduler.h"
+#include "dram/first_ready_queue.h"
 #include "dram/row_queue.h"
 #include "engine/check.h"
 #include "engine/ring.h"
@@ -46,11 +47,11 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   AddressSpaceAwareDramScheduler(const Context& context, Params params)
       : params_(params),
         capacity_(params.golden_entries + params.silver_entries + params.normal_entries + context.write_entries),
-        queues_{Queue(context.banks, params.golden_entries, capacity_),
-                Queue(context.banks, params.silver_entries, capacity_),
-                Queue(context.banks, params.normal_entries, capacity_),
-                Queue(context.banks, context.write_entries, capacity_)},
+        golden_(context.banks, params.golden_entries, capacity_),
         golden_order_(params.golden_entries),
+        data_{FirstReadyQueue(context.banks, params.silver_entries, capacity_, params.bypass_limit),
+              FirstReadyQueue(context.banks, params.normal_entries, capacity_, params.bypass_limit),
+              FirstReadyQueue(context.banks, context.write_entries, capacity_, params.bypass_limit)},
         kind_(capacity_),
         quotas_(context.tenants, std::max(1u, params.silver_quota / context.tenants)) {}
 
@@ -58,11 +59,14 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
 
   bool offer(const DramWaiting& request, Cycle) override {
     const Kind kind = kind_of(request);
-    RowQueue& queue = queues_[kind].requests;
-    if (queue.full()) return false;
-    queue.push(request.slot, request.bank, request.row);
+    if (kind == kGolden ? golden_.full() : queue(kind).full()) return false;
+    if (kind == kGolden) {
+      golden_.push(request.slot, request.bank, request.row);
+      golden_order_.push(request.slot);
+    } else {
+      queue(kind).push(request);
+    }
     kind_[request.slot] = kind;
-    if (kind == kGolden) golden_order_.push(request.slot);
     if (kind != kWrites) ++stats_.accepted[kind][request.tenant];
     if (kind == kNormal && has_turn(request.tenant)) ++stats_.overflows[request.tenant];
     if (kind == kSilver && ++added_ >= quotas_[index(turn_)]) pass_turn();
@@ -71,12 +75,12 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   }
 
   Choice next(const BankView& bank) const override {
-    if (bank.write) return {.slot = first_ready(queues_[kWrites], bank)};
-    const u16 golden = queues_[kGolden].requests.oldest(bank.bank);
+    if (bank.write) return {.slot = queue(kWrites).next(bank)};
+    const u16 golden = golden_.oldest(bank.bank);
     const bool head = golden != RowQueue::kNone && golden == golden_order_.front();
     if (head || (golden != RowQueue::kNone && params_.opens_ahead)) return {.slot = golden, .column = head};
     for (const Kind kind : {kSilver, kNormal}) {
-      const u16 slot = first_ready(queues_[kind], bank);
+      const u16 slot = queue(kind).next(bank);
       if (slot != RowQueue::kNone) return {.slot = slot, .urgency = static_cast<u8>(kind)};
     }
     return {};
@@ -84,16 +88,13 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
 
   void take(u16 slot, Cycle) override {
     const Kind kind = kind_[slot];
-    Queue& queue = queues_[kind];
-    const u32 bank = queue.requests.bank_of(slot);
-    check_order(kind, bank);
-    if (kind == kGolden) {
-      SIM_CHECK(golden_order_.pop() == slot, "a page-table read is served before an older one");
-      if (!golden_order_.empty()) mark_changed(queue.requests.bank_of(golden_order_.front()));
-    } else {
-      queue.passed[bank] = queue.requests.oldest(bank) == slot ? 0 : queue.passed[bank] + 1;
+    if (kind != kGolden) {
+      check_order(kind, queue(kind).bank_of(slot));
+      return queue(kind).take(slot);
     }
-    queue.requests.remove(slot);
+    SIM_CHECK(golden_order_.pop() == slot, "a page-table read is served before an older one");
+    golden_.remove(slot);
+    if (!golden_order_.empty()) mark_changed(golden_.bank_of(golden_order_.front()));
   }
 
   /// A counter of six bits each, as in the paper.
@@ -123,18 +124,14 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   }
 
  private:
-  enum Kind : u8 { kGolden, kSilver, kNormal, kWrites, kKinds };
-  struct Queue {
-    Queue(u32 banks, u32 entries, u32 slots) : requests(banks, entries, slots), passed(banks, 0) {}
-    RowQueue requests;
-    std::vector<u32> passed;  // by bank: how often its oldest request was passed over
-  };
-
+  enum Kind : u8 { kGolden, kSilver, kNormal, kWrites };
+  FirstReadyQueue& queue(Kind kind) { return data_[kind - kSilver]; }
+  const FirstReadyQueue& queue(Kind kind) const { return data_[kind - kSilver]; }
   bool has_turn(TenantId tenant) const { return tenant == turn_ && params_.silver_entries > 0; }
   Kind kind_of(const DramWaiting& request) const {
     if (request.write) return kWrites;
     if (request.walk_level != 0) return kGolden;
-    return has_turn(request.tenant) && !queues_[kSilver].requests.full() ? kSilver : kNormal;
+    return has_turn(request.tenant) && !queue(kSilver).full() ? kSilver : kNormal;
   }
   void pass_turn() {
     ++stats_.turns[turn_];
@@ -142,26 +139,20 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     added_ = 0;
     mark_room();  // in the silver queue, for reads of the next tenant that the normal one refused
   }
-  u16 first_ready(const Queue& queue, const BankView& bank) const {
-    if (bank.open_row != BankView::kClosed && queue.passed[bank.bank] < params_.bypass_limit) {
-      const u16 hit = queue.requests.oldest_in_row(bank.bank, bank.open_row);
-      if (hit != RowQueue::kNone) return hit;
-    }
-    return queue.requests.oldest(bank.bank);
-  }
   void check_order(Kind kind, u32 bank) const {
     if (kind != kSilver && kind != kNormal) return;
-    SIM_CHECK(golden_order_.empty() || queues_[kGolden].requests.bank_of(golden_order_.front()) != bank,
+    SIM_CHECK(golden_order_.empty() || golden_.bank_of(golden_order_.front()) != bank,
               "bank {} serves data before the first page-table read, which waits for it", bank);
-    SIM_CHECK(kind == kSilver || queues_[kSilver].requests.oldest(bank) == RowQueue::kNone,
-              "bank {} serves a normal request before a silver one", bank);
+    SIM_CHECK(kind == kSilver || queue(kSilver).empty(bank), "bank {} serves a normal request before a silver one",
+              bank);
   }
 
   const Params params_;
   u32 capacity_;
-  std::array<Queue, kKinds> queues_;
+  RowQueue golden_;
   Ring<u16> golden_order_;
-  std::vector<Kind> kind_;  // by slot
+  std::array<FirstReadyQueue, 3> data_;  // silver, normal, writes
+  std::vector<Kind> kind_;               // by slot
   std::vector<u32> quotas_;
   TenantId turn_{};
   u32 added_ = 0;  // in this turn

@@ -2,8 +2,9 @@
 // order of arrival. So that a stream of hits does not starve the others, the oldest request of a bank is passed over by
 // younger row hits at most bypass_limit times.
 //
-// Paper:  FR-RR-FCFS of Jog et al., Application-aware memory system for fair and efficient execution of concurrent GPGPU
-//         applications, GPGPU-7, 2014; MASK compares itself with it.
+// Paper:  Jog et al., Application-aware memory system for fair and efficient execution of concurrent GPGPU applications,
+//         GPGPU-7, 2014. MASK names "the application-aware scheduler of Jog et al."; their later one (Anatomy of GPU
+//         memory system for multi-application execution, MEMSYS 2015) goes by misses and bandwidth and is not this.
 // Slot:   DramScheduler (dram/dram_scheduler.h).   Overlay: configs/designs/alt_memsched.toml
 // SPDX-License-Identifier: MIT
 #include <array>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dram/dram_scheduler.h"
-#include "dram/row_queue.h"
+#include "dram/first_ready_queue.h"
 
 namespace terrace {
 namespace {
@@ -26,48 +26,28 @@ class FrfcfsDramScheduler final : public DramScheduler {
 
   FrfcfsDramScheduler(const Context& context, Params params)
       : capacity_(context.read_entries + context.write_entries),
-        limit_(params.bypass_limit),
-        kinds_{Kind(context.banks, context.read_entries, capacity_),
-               Kind(context.banks, context.write_entries, capacity_)},
+        kinds_{FirstReadyQueue(context.banks, context.read_entries, capacity_, params.bypass_limit),
+               FirstReadyQueue(context.banks, context.write_entries, capacity_, params.bypass_limit)},
         write_(capacity_) {}
 
   u32 capacity() const override { return capacity_; }
 
   bool offer(const DramWaiting& request, Cycle) override {
-    RowQueue& queue = kinds_[request.write].queue;
+    FirstReadyQueue& queue = kinds_[request.write];
     if (queue.full()) return false;
-    queue.push(request.slot, request.bank, request.row);
+    queue.push(request);
     write_[request.slot] = request.write;
     mark_changed(request.bank);
     return true;
   }
 
-  Choice next(const BankView& bank) const override {
-    const Kind& kind = kinds_[bank.write];
-    if (bank.open_row != BankView::kClosed && kind.passed[bank.bank] < limit_) {
-      const u16 hit = kind.queue.oldest_in_row(bank.bank, bank.open_row);
-      if (hit != RowQueue::kNone) return {.slot = hit};
-    }
-    return {.slot = kind.queue.oldest(bank.bank)};
-  }
+  Choice next(const BankView& bank) const override { return {.slot = kinds_[bank.write].next(bank)}; }
 
-  void take(u16 slot, Cycle) override {
-    Kind& kind = kinds_[write_[slot]];
-    const u32 bank = kind.queue.bank_of(slot);
-    kind.passed[bank] = kind.queue.oldest(bank) == slot ? 0 : kind.passed[bank] + 1;
-    kind.queue.remove(slot);
-  }
+  void take(u16 slot, Cycle) override { kinds_[write_[slot]].take(slot); }
 
  private:
-  struct Kind {
-    Kind(u32 banks, u32 entries, u32 slots) : queue(banks, entries, slots), passed(banks, 0) {}
-    RowQueue queue;
-    std::vector<u32> passed;  // by bank: how often its oldest request was passed over
-  };
-
   u32 capacity_;
-  u32 limit_;
-  Kind kinds_[2];  // reads, writes
+  FirstReadyQueue kinds_[2];  // reads, writes
   std::vector<u8> write_;
 };
 

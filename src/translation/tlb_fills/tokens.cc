@@ -81,7 +81,7 @@ class TokensTlbFillPolicy final : public TlbFillPolicy {
   struct Rate {
     u64 misses = 0, lookups = 0;
   };
-  /// By how many percentage points `now` is above `before`: -1, 0 or 1 for below, within and above the threshold.
+  /// Whether `now` is above `before` by more than the threshold (1), below by more than that (-1), or neither.
   i32 compare(const Rate& now, const Rate& before) const {
     const u64 scaled_now = 100 * now.misses * before.lookups, scaled_before = 100 * before.misses * now.lookups;
     const u64 threshold = params_.threshold_percent * now.lookups * before.lookups;
