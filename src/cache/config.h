@@ -29,6 +29,7 @@ struct L1Config {
 
 struct L2Config {
   enum class SliceBy : u8 { kChannel, kLine };
+  enum class PartialStores : u8 { kFetch, kMask };
   u32 bytes = 2 * 1024 * 1024;
   u32 ways = 16;
   u32 slices = 16;
@@ -40,6 +41,7 @@ struct L2Config {
   u32 write_back_entries = 16;
   SliceBy slice_by = SliceBy::kChannel;
   SetHash index = SetHash::kPolynomial;
+  PartialStores partial_stores = PartialStores::kFetch;
   Policy<L2Admission> admission{"always"};
   Policy<L2Victim> victim{"lru"};
   void describe(Fields& v) {
@@ -60,6 +62,12 @@ struct L2Config {
     v("index", index, {"low_bits", "folded", "polynomial"},
       "how an address selects its set: its low bits, all bits XOR-folded, or its remainder modulo a polynomial over "
       "GF(2)");
+    v("partial_stores", partial_stores, {"fetch", "mask"},
+      "what a store to part of a line that is not there does: fetch: it fetches the line; mask: it takes the line "
+      "without "
+      "a fetch, the slice notes which 4-byte words it has, and fetches the line when others are read; lines with "
+      "virtual "
+      "names, and stores of less than a word, fetch in either case");
     v.policy("admission", admission, "which requests are looked up, and whose lines are kept");
     v.policy("victim", victim, "which line a fill replaces");
   }

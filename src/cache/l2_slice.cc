@@ -16,6 +16,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       noc_(noc),
       line_bytes_(line_bytes),
       line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
+      all_words_(all_words(line_bytes)),
       accesses_(accesses),
       wiring_(std::move(wiring)),
       memory_(wiring_.memory, wiring_.map),
@@ -85,7 +86,7 @@ void L2Slice::accept_fill(Cycle now) {
   if (!reply->name.is_line()) return answer_bypass(*reply, now);
   const DramReply arrived = memory_.pop(now);
   L2Line meta{.copy = arrived.copy};
-  wiring_.truth.fills(meta.copy);
+  if (!join_part(arrived.name, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", arrived.line.raw);
   misses_.release(arrived.name.raw(), arrived.tenant, [&](AccessRef waiter) {
@@ -105,6 +106,26 @@ bool L2Slice::is_kept(LineKey line, TenantId tenant) {
   return false;
 }
 
+/// Words of a line that must all be fetched leave their place in the tags: an eviction while the rest is on its way would
+/// write them to memory behind the fetch.
+void L2Slice::set_aside(u32 entry) {
+  parts_.push_back({LineKey::from_raw(tags_.key(entry)), tags_.meta(entry)});
+  tags_.invalidate(entry);
+  ++stats.completions;
+}
+
+/// The rest of a line arrives: words that were set aside are newer than memory's.
+bool L2Slice::join_part(LineKey line, L2Line& meta) {
+  const auto part = std::ranges::find(parts_, line, &Part::line);
+  if (part == parts_.end()) return false;
+  wiring_.truth.joins(part->meta.copy, meta.copy);
+  meta = part->meta;
+  meta.missing = 0;
+  *part = parts_.back();
+  parts_.pop_back();
+  return true;
+}
+
 void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
   const Handle<AccessRef> place{static_cast<u32>(reply.name.number())};
   const AccessRef ref = bypassing_[place];
@@ -118,8 +139,8 @@ void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
   const L2Line& old = tags_.meta(victim);
   if (tags_.valid(victim) && old.dirty) {
     const LineKey name = LineKey::from_raw(tags_.key(victim));
-    dirty_.push(
-        {name, lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim], old.tenant, old.copy});
+    const PhysAddr lies_at = lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim];
+    dirty_.push({name, lies_at, old.tenant, old.missing != 0, old.copy});
   }
   tags_.fill(victim, line.raw()) = meta;
   if (!lies_at_.empty()) lies_at_[victim] = at;
@@ -173,6 +194,7 @@ void L2Slice::write_back(Cycle now) {
         {.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .write = true, .copy = leaving.copy}, now);
   }
   ++stats.write_backs;
+  stats.partial_write_backs += leaving.partial;
   event(now, "line {:#x} is written back", leaving.at.raw);
 }
 
@@ -206,21 +228,35 @@ bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
   return true;
 }
 
+bool L2Slice::takes_without_fetch(const Access& access) const {
+  return access.kind == AccessKind::kStore && access.in_l2.is_physical() &&
+         (masks() ? access.words != 0 : access.words == all_words_);
+}
+
+/// The words that must be there before an access can be performed. A load that fills an L1 needs the line; of accesses to
+/// parts of words nothing is known.
+u64 L2Slice::wanted_words(const Access& access) {
+  const bool knows_its_words = access.words != 0;
+  if (access.kind == AccessKind::kStore && knows_its_words) return 0;
+  const bool only_these = knows_its_words && (access.kind == AccessKind::kAtomic || access.past_l1);
+  return only_these ? access.words : ~u64{0};
+}
+
 /// False leaves everything as it was: some resource is full, and its release will tick this unit.
 bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now) {
   const LineKey line = access.in_l2;
   const i32 entry = tags_.find(line.raw());
-  if (entry >= 0) {
+  const bool hit = entry >= 0 && (tags_.meta(static_cast<u32>(entry)).missing & wanted_words(access)) == 0;
+  if (hit) {
     if (hits_.full()) return wait_for(hits_.entries());
     tags_.touch(static_cast<u32>(entry));
     perform(ref, access, tags_.meta(static_cast<u32>(entry)));
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of port {} hits", line.number() * line_bytes_, access.port);
-  } else if (access.kind == AccessKind::kStore && access.bytes == 0 && line.is_physical() &&
-             !misses_.contains(line.raw())) {
+  } else if (takes_without_fetch(access) && !misses_.contains(line.raw())) {
     if (hits_.full()) return wait_for(hits_.entries());
     if (too_many_dirty()) return wait_for(dirty_.entries());
-    L2Line meta{.tenant = access.tenant, .copy = wiring_.truth.taken_whole(access)};
+    L2Line meta{.tenant = access.tenant, .missing = all_words_, .copy = wiring_.truth.taken(access)};
     perform(ref, access, meta);
     allocate(line, address(line), meta);
     ++stats.write_allocations[access.tenant];
@@ -238,7 +274,9 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
                     .walk_level = access.walk_level},
                    now);
       ++stats.fetches;
-      if (!keep) unkept_.push_back(line);
+      const bool in_part = entry >= 0;
+      if (in_part) set_aside(static_cast<u32>(entry));
+      if (!keep && !in_part) unkept_.push_back(line);
     } else if (keep && !unkept_.empty()) {
       std::erase(unkept_, line);
     }
@@ -250,7 +288,7 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
     return true;
   }
   hits_.push({.access = ref, .tenant = access.tenant, .at = now + config_.hit_cycles});
-  count(access, entry >= 0);
+  count(access, hit);
   return true;
 }
 
@@ -267,6 +305,7 @@ void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
   const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   if (writes) {
     meta.dirty = true;
+    meta.missing &= ~access.words;
     wiring_.truth.performs(meta.copy, access);
   }
   wiring_.truth.answers(ref, access, meta.copy);

@@ -1,7 +1,7 @@
 // One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
-// performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that does not
-// cover its line fetches the rest; one that does needs no fetch, unless the line has a virtual name: then memory must say
-// where it lies.
+// performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that covers its
+// line needs no fetch, unless the line has a virtual name: then memory must say where it lies. One that does not fetches
+// the rest, at once or when it is read (`l2.partial_stores`).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,18 +31,20 @@ namespace terrace {
 struct L2Stats {
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
-  Counter fills, write_backs, fetches;
+  Counter fills, write_backs, fetches, partial_write_backs, completions;
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "look-ups");
     v("hits", hits, "lines", "look-ups that hit");
     v("misses", misses, "lines", "look-ups that missed and fetched the line from memory");
     v("merges", merges, "lines", "look-ups that missed and joined a pending fetch");
-    v("write_allocations", write_allocations, "lines", "whole-line stores that allocated a line without a fetch");
+    v("write_allocations", write_allocations, "lines", "stores that allocated a line without a fetch");
     v("atomics", atomics, "lines", "line atomics performed");
     v("replies", replies, "packets", "replies sent");
     v("fetches", fetches, "lines", "fetches sent to memory");
     v("fills", fills, "lines", "lines filled from memory");
     v("write_backs", write_backs, "lines", "dirty lines written back to memory");
+    v("partial_write_backs", partial_write_backs, "lines", "of these, lines of which only some words were there");
+    v("completions", completions, "lines", "fetches of lines of which only some words were there");
     for (u32 i = 0; i < kWalkLevels; ++i) {
       v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines",
         "look-ups by page walks at this page-table level");
@@ -116,7 +118,13 @@ class L2Slice final : public Unit {
     LineKey line;
     PhysAddr at;
     TenantId tenant{};
+    bool partial = false;
     [[no_unique_address]] LineCopy copy{};
+  };
+  /// Words that wait for the rest of their line, which is on its way.
+  struct Part {
+    LineKey line;
+    L2Line meta;
   };
   struct Reply {
     AccessRef access;
@@ -141,6 +149,11 @@ class L2Slice final : public Unit {
   bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
   void answer_bypass(const DramReply& reply, Cycle now);
   bool is_kept(LineKey line, TenantId tenant);
+  bool masks() const { return config_.partial_stores == L2Config::PartialStores::kMask; }
+  bool takes_without_fetch(const Access& access) const;
+  static u64 wanted_words(const Access& access);
+  void set_aside(u32 entry);
+  bool join_part(LineKey line, L2Line& meta);
   void allocate(LineKey line, PhysAddr at, const L2Line& meta);
   u32 victim_for(LineKey line, const L2Line& meta);
   void perform(AccessRef ref, const Access& access, L2Line& meta);
@@ -159,6 +172,7 @@ class L2Slice final : public Unit {
   const NocConfig noc_;
   const u32 line_bytes_;
   const u32 line_shift_;
+  const u64 all_words_;
   AccessPool& accesses_;
   Wiring wiring_;
   MemoryPort memory_;
@@ -172,7 +186,8 @@ class L2Slice final : public Unit {
   WaitingRing<Reply> filled_;    // what fills released
   HeldRing<Dirty> dirty_;        // lines on their way to memory
   std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
-  Pool<AccessRef> bypassing_;    // requests that were not looked up and await their line
+  std::vector<Part> parts_;
+  Pool<AccessRef> bypassing_;  // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;

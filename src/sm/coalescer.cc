@@ -5,13 +5,14 @@
 #include <bit>
 
 #include "engine/check.h"
+#include "wire/access.h"
 
 namespace terrace {
 
 Coalescer::Coalescer(u32 line_bytes)
     : shift_(static_cast<u32>(std::countr_zero(line_bytes))),
       offset_mask_(line_bytes - 1),
-      all_words_(line_bytes >= 256 ? ~u64{0} : (u64{1} << line_bytes / 4) - 1) {
+      all_words_(all_words(line_bytes)) {
   SIM_CHECK(std::has_single_bit(line_bytes) && line_bytes >= 32 && line_bytes <= 256, "a line of {} bytes", line_bytes);
 }
 

@@ -339,6 +339,7 @@ void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const W
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
   access.lanes = line.lanes;
+  access.words = line.words;
   wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
 }

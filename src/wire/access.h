@@ -31,8 +31,14 @@ struct alignas(64) Access {
   u32 owner = 0;         // what the birthplace needs to find its own record again
   u32 atomic = 0;        // AtomicRef of an atomic
   u64 lanes = 0;         // the lanes of an atomic that touch this line
+  u64 words = 0;         // the 4-byte words of the line that are touched in full
 };
 static_assert(sizeof(Access) == 64);
+
+/// All 4-byte words of a line, as a set.
+constexpr u64 all_words(u32 line_bytes) {
+  return line_bytes >= 256 ? ~u64{0} : (u64{1} << line_bytes / 4) - 1;
+}
 
 using AccessPool = Pool<Access>;
 using AccessRef = Handle<Access>;

@@ -64,7 +64,8 @@ u64 LineTruth::Line::latest_at(u64 time) const {
 }
 
 LineCopy LineTruth::memory_gives(PhysAddr line) {
-  return {.line = line_of(line), .version = lines_[line_of(line)].in_memory};
+  const u64 version = lines_[line_of(line)].in_memory;
+  return {.line = line_of(line), .version = version, .base = version};
 }
 
 void LineTruth::memory_takes(const LineCopy& copy) {
@@ -73,6 +74,8 @@ void LineTruth::memory_takes(const LineCopy& copy) {
   if (copy.version < line.host) return;
   SIM_CHECK(copy.version >= line.in_memory, "memory has version {} of line {:#x} and is given version {}",
             line.in_memory, copy.line, copy.version);
+  SIM_CHECK(copy.base == line.in_memory, "memory has version {} of line {:#x} and is given words on top of version {}",
+            line.in_memory, copy.line, copy.base);
   line.in_memory = copy.version;
 }
 
@@ -82,9 +85,17 @@ void LineTruth::fills(const LineCopy& copy) const {
             copy.version, copy.line, look(copy.line).latest);
 }
 
-LineCopy LineTruth::taken_whole(const Access& access) {
+/// The words that are here are on top of those that memory gives.
+void LineTruth::joins(const LineCopy& part, const LineCopy& rest) const {
+  SIM_CHECK(rest.line == part.line && rest.version == part.base,
+            "memory gives version {} of line {:#x} to complete line {:#x}, which is on top of version {}", rest.version,
+            rest.line, part.line, part.base);
+}
+
+LineCopy LineTruth::taken(const Access& access) {
   const u64 line = line_of(access);
-  return {.line = line, .version = lines_[line].latest};
+  const u64 latest = lines_[line].latest;
+  return {.line = line, .version = latest, .base = latest};
 }
 
 void LineTruth::performs(LineCopy& copy, const Access& access) {

@@ -26,6 +26,7 @@ namespace terrace {
 struct LineCopy {
   u64 line = 0;
   u64 version = 0;  // the last write in it, by number among all writes; 0: memory as it was in the beginning
+  u64 base = 0;     // the last one that memory has, or is about to get, until this copy is written back
   u32 own = 0;      // copies that an SM got: how many writes of that SM are in it
 };
 
@@ -52,9 +53,11 @@ class LineTruth {
   LineCopy memory_gives(PhysAddr line);
   void memory_takes(const LineCopy& copy);
 
-  // The L2: a line arrives, is taken whole by a store, is written, is answered with.
+  // The L2: a line arrives, on its own or as the rest of one that is there in part; is taken by a store without a fetch,
+  // is written, is answered with.
   void fills(const LineCopy& copy) const;
-  LineCopy taken_whole(const Access& access);
+  void joins(const LineCopy& part, const LineCopy& rest) const;
+  LineCopy taken(const Access& access);
   void performs(LineCopy& copy, const Access& access);
   void answers(AccessRef ref, const Access& access, const LineCopy& copy);
 
@@ -128,7 +131,8 @@ class LineTruth {
   LineCopy memory_gives(PhysAddr) const { return {}; }
   void memory_takes(const LineCopy&) const {}
   void fills(const LineCopy&) const {}
-  LineCopy taken_whole(const Access&) const { return {}; }
+  void joins(const LineCopy&, const LineCopy&) const {}
+  LineCopy taken(const Access&) const { return {}; }
   void performs(LineCopy&, const Access&) const {}
   void answers(AccessRef, const Access&, const LineCopy&) const {}
   WantedLine asks(TenantId, VirtAddr, SmId, bool) const { return {}; }

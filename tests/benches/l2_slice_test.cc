@@ -28,17 +28,22 @@ L2Config two_lines() {
 struct Ask {
   u64 line = 0;
   AccessKind kind = AccessKind::kLoad;
-  u8 bytes = 0;  // of a store; 0: the whole line
+  u8 bytes = 0;  // of a store, an atomic or a load past the L1; 0: the whole line
+  u32 first_word = 0;
   u32 sm = 0;
   u32 tenant = 0;
   u8 walk_level = 0;
   bool virtual_name = false;
+  bool past_l1 = false;
 };
-Ask store(u64 line, u8 bytes = 0) {
-  return {.line = line, .kind = AccessKind::kStore, .bytes = bytes};
+Ask store(u64 line, u8 bytes = 0, u32 first_word = 0) {
+  return {.line = line, .kind = AccessKind::kStore, .bytes = bytes, .first_word = first_word};
 }
-Ask atomic(u64 line) {
-  return {.line = line, .kind = AccessKind::kAtomic, .bytes = 4};
+Ask atomic(u64 line, u32 word = 0) {
+  return {.line = line, .kind = AccessKind::kAtomic, .bytes = 4, .first_word = word};
+}
+Ask load_past_l1(u64 line, u32 word) {
+  return {.line = line, .bytes = 4, .first_word = word, .past_l1 = true};
 }
 Ask walk(u64 line, u8 level) {
   return {.line = line, .kind = AccessKind::kWalk, .bytes = 8, .walk_level = level};
@@ -111,6 +116,8 @@ class L2Bench {
       access.kind = what.kind;
       access.walk_level = what.walk_level;
       access.bytes = what.bytes;
+      access.words = what.bytes == 0 ? all_words(kLineBytes) : all_words(what.bytes) << what.first_word;
+      access.past_l1 = what.past_l1;
       access.owner = number;
       access.atomic = number;
       const bool writes = what.kind == AccessKind::kStore || what.kind == AccessKind::kAtomic;
@@ -324,6 +331,127 @@ TEST(L2SliceBench, AWholeLineWithAVirtualNameIsFetchedAndWrittenBackToWhereMemor
   EXPECT_EQ(bench.fetched[0].seen[0].what.line, kUnknownLine);
   EXPECT_EQ(bench.fetched[0].seen[0].what.name, LineKey::of_tenant(TenantId{0}, 1));
   EXPECT_EQ(bench.writes(), Lines{1});
+}
+
+L2Config masked() {
+  L2Config config = two_lines();
+  config.partial_stores = L2Config::PartialStores::kMask;
+  return config;
+}
+
+TEST(L2SliceBench, WithMasksAStoreOfPartOfALineTakesItWithoutAFetchAndIsAnsweredLikeAHit) {
+  L2Bench bench(masked());
+  const u32 part = bench.ask(0, store(1, 4)), other_part = bench.ask(100, store(1, 4, 7));
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{});
+  EXPECT_EQ(bench.answered(part), 2 * kNoc + 10);
+  EXPECT_EQ(bench.answered(other_part), 100 + 2 * kNoc + 10);
+}
+
+TEST(L2SliceBench, ALoadOfALineWithMissingWordsFetchesItOnce) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 4));
+  const u32 first = bench.ask(100, {.line = 1}), second = bench.ask(200, {.line = 1});
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{1});
+  EXPECT_EQ(bench.answered(first), 100 + bench.miss_cycles());
+  EXPECT_EQ(bench.answered(second), 200 + 2 * kNoc + 10);
+  EXPECT_EQ(bench.slice->stats.completions.value, 1u);
+}
+
+TEST(L2SliceBench, WhatWasStoredBeforeTheRestCameIsWrittenBackWithIt) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 4));
+  bench.ask(100, {.line = 1});
+  bench.ask(200, {.line = 2});
+  bench.ask(300, {.line = 3});
+  bench.run();
+  EXPECT_EQ(bench.writes(), Lines{1});
+  EXPECT_EQ(bench.slice->stats.partial_write_backs.value, 0u);
+}
+
+TEST(L2SliceBench, ALoadPastTheL1NeedsOnlyItsWords) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 8, 3));
+  bench.ask(100, load_past_l1(1, 4));
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{});
+  bench.ask(200, load_past_l1(1, 5));
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{1});
+}
+
+TEST(L2SliceBench, AnAtomicNeedsOnlyItsWords) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 8, 3));
+  bench.ask(100, atomic(1, 3));
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{});
+  bench.ask(200, atomic(1, 2));
+  bench.ask(300, atomic(2, 0));
+  bench.run();
+  EXPECT_EQ(bench.reads(), (Lines{1, 2}));
+}
+
+TEST(L2SliceBench, StoresThatTogetherCoverALineMakeItWhole) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 64));
+  bench.ask(100, store(1, 64, 16));
+  bench.ask(200, {.line = 1});
+  bench.ask(300, store(2));
+  bench.ask(400, store(3));
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{});
+  EXPECT_EQ(bench.writes(), Lines{1});
+  EXPECT_EQ(bench.slice->stats.partial_write_backs.value, 0u);
+}
+
+TEST(L2SliceBench, ALineWithMissingWordsIsWrittenBackWithoutThem) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 64));
+  bench.ask(100, store(2));
+  bench.ask(200, store(3));
+  bench.ask(300, {.line = 1});
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{1}) << "only the load does";
+  EXPECT_EQ(bench.writes(), (Lines{1, 2}));
+  EXPECT_EQ(bench.slice->stats.partial_write_backs.value, 1u);
+}
+
+TEST(L2SliceBench, AStoreToALineWhoseRestIsOnItsWayWaitsForIt) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 4));
+  bench.ask(100, {.line = 1});
+  const u32 late = bench.ask(103, store(1, 4, 1));
+  bench.run();
+  EXPECT_EQ(bench.answered(late), 100 + bench.miss_cycles() + 1);
+}
+
+TEST(L2SliceBench, WordsThatAwaitTheRestOfTheirLineAreNotPushedOut) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 4));
+  bench.ask(100, {.line = 1});
+  for (u64 line = 2; line <= 4; ++line) bench.ask(100 + line, store(line));
+  bench.ask(200, {.line = 1});
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{1});
+  EXPECT_EQ(bench.writes(), (Lines{2, 3})) << "line 1 is still there";
+}
+
+TEST(L2SliceBench, AStoreOfLessThanAWordFetchesWithMasksToo) {
+  L2Bench bench(masked());
+  bench.ask(0, store(1, 2));
+  bench.ask(100, store(2, 4));
+  bench.ask(200, store(2, 2));
+  bench.run();
+  EXPECT_EQ(bench.reads(), (Lines{1, 2}));
+}
+
+TEST(L2SliceBench, PartOfALineWithAVirtualNameIsFetchedWithMasksToo) {
+  L2Bench bench(masked(), {.virtual_names = true});
+  bench.ask(0, {.line = 1, .kind = AccessKind::kStore, .bytes = 4, .virtual_name = true});
+  bench.run();
+  EXPECT_EQ(bench.fetched[0].seen.size(), 1u);
 }
 
 TEST(L2SliceBench, AtomicsArePerformedInOrderWhenTheirLineIsThere) {
@@ -650,6 +778,17 @@ TEST(L2SliceBench, ALineThatWasWrittenToOnItsWayIsKept) {
   bench.ask(0, {.line = 1, .tenant = 1});
   bench.ask(1, {.line = 1, .kind = AccessKind::kStore, .bytes = 4, .tenant = 1});
   bench.ask(100, {.line = 1, .tenant = 1});
+  bench.run();
+  EXPECT_EQ(bench.reads(), Lines{1});
+}
+
+TEST(L2SliceBench, ALineThatWasWrittenToInPartIsKeptWhoeverReadsIt) {
+  L2Config config = picky();
+  config.partial_stores = L2Config::PartialStores::kMask;
+  L2Bench bench(config);
+  bench.ask(0, {.line = 1, .kind = AccessKind::kStore, .bytes = 4, .tenant = 1});
+  bench.ask(100, {.line = 1, .tenant = 1});
+  bench.ask(200, {.line = 1, .tenant = 1});
   bench.run();
   EXPECT_EQ(bench.reads(), Lines{1});
 }

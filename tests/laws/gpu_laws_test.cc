@@ -66,6 +66,18 @@ TEST(GpuLawsOfTenants, SleepingAndTheOrderOfTicksChangeNothing) {
   expect_laws(cut_off, 7);
 }
 
+/// Lines that are there in part are joined with what memory gives, whoever ticks first.
+TEST(GpuLawsOfPartialStores, SleepingAndTheOrderOfTicksChangeNothing) {
+  std::vector<std::string> sets{"l2.partial_stores=mask", "l2.bytes=65536"};
+  for (const char* workload : {"lbm", "gups", "nw"}) {
+    SCOPED_TRACE(workload);
+    EXPECT_TRUE(expect_laws(request_of({workload, "dws_30sm"}, sets), 3).checks_passed);
+  }
+  const std::vector<std::string> tiny = tiny_queues();
+  sets.insert(sets.end(), tiny.begin(), tiny.end());
+  EXPECT_TRUE(expect_laws(request_of({"gups", "dws_30sm"}, sets), 3).checks_passed);
+}
+
 /// Every workload on every machine: takes long, and runs in ./check --all.
 TEST(GpuLawsMatrix, DISABLED_SleepingAndTheOrderOfTicksChangeNothing) {
   for (const char* name :
