@@ -140,7 +140,7 @@ void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
   if (tags_.valid(victim) && old.dirty) {
     const LineKey name = LineKey::from_raw(tags_.key(victim));
     const PhysAddr lies_at = lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim];
-    dirty_.push({name, lies_at, old.tenant, old.missing != 0, old.copy});
+    dirty_.push({name, lies_at, old.tenant, old.missing, old.copy});
   }
   tags_.fill(victim, line.raw()) = meta;
   if (!lies_at_.empty()) lies_at_[victim] = at;
@@ -190,11 +190,16 @@ void L2Slice::write_back(Cycle now) {
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
-    memory_.send(
-        {.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .write = true, .copy = leaving.copy}, now);
+    memory_.send({.line = leaving.at,
+                  .name = leaving.line,
+                  .tenant = leaving.tenant,
+                  .words = ~leaving.missing,
+                  .write = true,
+                  .copy = leaving.copy},
+                 now);
   }
   ++stats.write_backs;
-  stats.partial_write_backs += leaving.partial;
+  stats.partial_write_backs += leaving.missing != 0;
   event(now, "line {:#x} is written back", leaving.at.raw);
 }
 

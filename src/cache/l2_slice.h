@@ -118,7 +118,7 @@ class L2Slice final : public Unit {
     LineKey line;
     PhysAddr at;
     TenantId tenant{};
-    bool partial = false;
+    u64 missing = 0;  // as of an L2Line
     [[no_unique_address]] LineCopy copy{};
   };
   /// Words that wait for the rest of their line, which is on its way.

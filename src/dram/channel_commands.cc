@@ -236,7 +236,8 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   const Slot& slot = slots_[index];
   const bool write = slot.request.write, walk = slot.request.walk_level != 0;
   const TenantId tenant = slot.request.tenant;
-  const u64 end = device_.column(bank, write, cycle);
+  const u32 bursts = write ? device_.bursts_of(slot.request.words) : device_.bursts_per_line();
+  const u64 end = device_.column(bank, write, cycle, bursts);
   blame.column_command(bank, index, tenant, write, slot.accepted);
   passed_ = chosen.passes ? passed_ + 1 : 0;
   bus_at_ = device_.bus_free_after(cycle);
@@ -249,7 +250,7 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
                                  : traffic.row_misses)[tenant];
   fresh_ &= ~bit(bank);
   conflicted_ &= ~bit(bank);
-  traffic.bus_cycles[tenant] += device_.bus_cycles_per_line();
+  traffic.bus_cycles[tenant] += bursts * device_.burst_cycles();
   traffic.wait.add(now - slot.accepted);
   if (!write) {
     const Cycle at = clock_.core(end);

@@ -2,6 +2,7 @@
 #include "dram/device.h"
 
 #include "engine/check.h"
+#include "wire/access.h"
 
 namespace terrace {
 
@@ -11,6 +12,8 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
       ranks_(config.ranks),
       burst_(config.burst_cycles()),
       bursts_(std::max(1u, line_bytes / config.burst_bytes())),
+      words_(line_bytes / bursts_ / 4),
+      slot_(std::max(t_.tccd_s, burst_)),
       separate_row_bus_(config.command_buses == 2),
       rank_banks_(config.banks == 64 ? ~u64{0} : (u64{1} << config.banks) - 1),
       windows_(config.ranks),
@@ -24,14 +27,13 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
   }
   // The bursts of a line stand tCCD_L apart, rounded up to whole bus slots: then lines of two groups fit between each
   // other and fill the bus.
-  const u32 slot = std::max(t_.tccd_s, burst_);
-  const u32 same_group = config.bank_groups > 1 ? std::max(t_.tccd_l, slot) : slot;
+  const u32 same_group = config.bank_groups > 1 ? std::max(t_.tccd_l, slot_) : slot_;
   t_.tccd_l = same_group;
-  spacing_ = (same_group + slot - 1) / slot * slot;
-  SIM_CHECK((bursts_ - 1) * spacing_ + slot < 64, "a line takes {} cycles of the bus, and 63 are the most",
-            (bursts_ - 1) * spacing_ + slot);
+  spacing_ = (same_group + slot_ - 1) / slot_ * slot_;
+  SIM_CHECK((bursts_ - 1) * spacing_ + slot_ < 64, "a line takes {} cycles of the bus, and 63 are the most",
+            (bursts_ - 1) * spacing_ + slot_);
   for (u32 burst = 0; burst < bursts_; ++burst) {
-    pattern_ |= ((u64{1} << slot) - 1) << burst * spacing_;
+    pattern_ |= ((u64{1} << slot_) - 1) << burst * spacing_;
     line_commands_ |= u64{1} << burst * spacing_;
   }
   for (const bool write : {false, true}) {
@@ -41,16 +43,15 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
 }
 
 u32 DramDevice::gap(bool write, bool next_write, bool same_rank) const {
-  const u32 slot = std::max(t_.tccd_s, burst_);
   const u32 switch_rank = same_rank ? 0 : t_.trtrs;
-  if (write == next_write) return std::max(slot, burst_ + switch_rank);
+  if (write == next_write) return std::max(slot_, burst_ + switch_rank);
   if (!write) {  // write data must not meet read data on the bus
     const u32 data = t_.cl + burst_ + std::max(t_.turnaround, switch_rank);
-    return std::max(slot, data - std::min(data, t_.cwl));
+    return std::max(slot_, data - std::min(data, t_.cwl));
   }
   if (same_rank) return t_.cwl + burst_ + t_.twtr_s;
   const u32 data = t_.cwl + burst_ + switch_rank;
-  return std::max(slot, data - std::min(data, t_.cl));
+  return std::max(slot_, data - std::min(data, t_.cl));
 }
 
 void DramDevice::activate(u32 bank, u32 row, u64 now) {
@@ -76,14 +77,21 @@ void DramDevice::precharge(u32 bank, u64 now) {
   activate_ready_[bank] = std::max(activate_ready_[bank], now + t_.trp);
 }
 
-u64 DramDevice::column(u32 bank, bool write, u64 now) {
+u32 DramDevice::bursts_of(u64 words) const {
+  u32 count = 0;
+  for (u32 burst = 0; burst < bursts_; ++burst) count += (words >> burst * words_ & all_words(words_ * 4)) != 0;
+  return count;
+}
+
+u64 DramDevice::column(u32 bank, bool write, u64 now, u32 bursts) {
   align(now);
   SIM_DCHECK(is_open(bank) && now >= column_ready_[bank] && now >= column_shared(bank, write) && (bus_ & pattern_) == 0,
              "bank {} is accessed in cycle {}, too early", bank, now);
-  bus_ |= pattern_;
-  commands_ |= line_commands_ & ~u64{1};
+  const u64 span = (u64{1} << ((bursts - 1) * spacing_ + slot_)) - 1;
+  bus_ |= pattern_ & span;
+  commands_ |= line_commands_ & span & ~u64{1};
   const u32 rank = rank_of_[bank], group = group_of_[bank];
-  const u64 last = now + (bursts_ - 1) * spacing_;
+  const u64 last = now + (bursts - 1) * spacing_;
   const u64 data_end = last + (write ? t_.cwl : t_.cl) + burst_;
   for (const bool next_write : {false, true}) {
     for (u32 other = 0; other < ranks_; ++other) {

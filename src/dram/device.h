@@ -61,13 +61,16 @@ class DramDevice {
 
   void activate(u32 bank, u32 row, u64 now);
   void precharge(u32 bank, u64 now);
-  /// Reads or writes a line and returns when its last data has passed the bus.
-  u64 column(u32 bank, bool write, u64 now);
+  /// Reads or writes so many bursts of a line and returns when the last data has passed the bus.
+  u64 column(u32 bank, bool write, u64 now, u32 bursts);
   /// The column command just issued to the bank closes its row as soon as that is allowed.
   void auto_precharge(u32 bank) { precharge(bank, precharge_ready_[bank]); }
   void refresh(u32 rank, u64 now);
 
-  u32 bus_cycles_per_line() const { return bursts_ * burst_; }
+  /// How many bursts of a line have some of these words.
+  u32 bursts_of(u64 words) const;
+  u32 bursts_per_line() const { return bursts_; }
+  u32 burst_cycles() const { return burst_; }
   const DramTiming& timing() const { return t_; }
 
  private:
@@ -85,6 +88,8 @@ class DramDevice {
   u32 banks_per_rank_, ranks_;
   u32 burst_;    // cycles of data per burst
   u32 bursts_;   // per line
+  u32 words_;    // of a burst
+  u32 slot_;     // cycles from one burst to the next of another bank group
   u32 spacing_;  // between the column commands of a line
   bool separate_row_bus_;
   u64 rank_banks_;

@@ -17,6 +17,7 @@ struct DramRequest {
   u32 tag = 0;     // comes back with the reply and means nothing to the channel: a walker, or who asks for the line
   TenantId tenant{};
   u8 walk_level = 0;                      // 0 for data
+  u64 words = ~u64{0};                    // of the line that a write carries; bursts without any are left out
   bool write = false;                     // writes are posted: no reply
   [[no_unique_address]] LineCopy copy{};  // what a write carries
   bool is_posted() const { return write; }

@@ -416,6 +416,7 @@ TEST(L2SliceBench, ALineWithMissingWordsIsWrittenBackWithoutThem) {
   EXPECT_EQ(bench.reads(), Lines{1}) << "only the load does";
   EXPECT_EQ(bench.writes(), (Lines{1, 2}));
   EXPECT_EQ(bench.slice->stats.partial_write_backs.value, 1u);
+  EXPECT_EQ(bench.fetched[0].seen[0].what.words & all_words(kLineBytes), all_words(64));
 }
 
 TEST(L2SliceBench, AStoreToALineWhoseRestIsOnItsWayWaitsForIt) {

@@ -26,6 +26,7 @@ struct ScriptedRequest {
   bool write = false;
   TenantId tenant{};
   u8 walk_level = 0;
+  u64 words = ~u64{0};  // that a write carries
 };
 struct SeenReply {
   u32 tag = 0;
@@ -61,6 +62,7 @@ class ScriptedSource final : public Unit {
                       .tag = sent,
                       .tenant = next.tenant,
                       .walk_level = next.walk_level,
+                      .words = next.words,
                       .write = next.write});
         ++sent;
         wake = now + 1;

@@ -275,5 +275,19 @@ TEST(DramRule, OneCommandPerCycleOnOneBusAndARowAndAColumnCommandOnTwo) {
   }
 }
 
+TEST(DramTiming, AWriteTakesOnlyTheBurstsThatHaveWords) {
+  const std::pair<u64, u32> kCases[] = {{~u64{0}, 4}, {1, 1}, {0xff00, 1}, {0x8000'0001, 2}};
+  for (const auto& [words, bursts] : kCases) {
+    DramBench bench(plain(), {.line_bytes = 128});
+    bench.send({.place = {.row = 1}, .write = true, .words = words});
+    bench.write(0, 0, 1, 128);
+    bench.run();
+    const auto writes = bench.of(Kind::kWrite);
+    ASSERT_EQ(writes.size(), 2u);
+    EXPECT_EQ(writes[1].cycle - writes[0].cycle, bursts * kBurst);
+    EXPECT_EQ(bench.total(bench.channel.stats.data.bus_cycles), (4 + bursts) * kBurst);
+  }
+}
+
 }  // namespace
 }  // namespace terrace
