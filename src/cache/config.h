@@ -41,7 +41,7 @@ struct L2Config {
   u32 write_back_entries = 16;
   SliceBy slice_by = SliceBy::kChannel;
   SetHash index = SetHash::kPolynomial;
-  PartialStores partial_stores = PartialStores::kFetch;
+  PartialStores partial_stores = PartialStores::kMask;
   Policy<L2Admission> admission{"always"};
   Policy<L2Victim> victim{"lru"};
   void describe(Fields& v) {

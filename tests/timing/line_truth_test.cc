@@ -12,7 +12,7 @@ TEST(LineTruth, AMachineUnderPressureIsNotAccused) {
   for (u64 seed = 0; seed < 6; ++seed) {
     GpuConfig config = crowded_gpu();
     if (seed % 2 == 1) config.mmu.walk_path.use = "memory";
-    if (seed >= 3) config.l2.partial_stores = L2Config::PartialStores::kMask;
+    if (seed >= 3) config.l2.partial_stores = L2Config::PartialStores::kFetch;
     if (seed % 3 == 2) config.dram.write_entries = config.dram.write_high = 2, config.dram.write_low = 1;
     ScriptedTenants run(config, {crowd(seed, 2), crowd(seed + 100, 2)});
     ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
