@@ -44,7 +44,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->allow_extra_args(false);
   app.add_option("--size", line.run.size, "input size of the workloads: mini, tiny, small or paper")->type_name("SIZE");
   app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
-  app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N or instructions:N")
+  app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N, instructions:N or window:N")
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");

@@ -37,7 +37,10 @@ struct RunConfig {
       "workloads, separated by spaces, each NAME or NAME:key=value,...; arrive=N and leave=N are the cycles in which a "
       "tenant arrives and leaves");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
-    v("until", until, "when the run ends: completed, cycles:N or instructions:N (thread instructions)");
+    v("until", until,
+      "when the run ends: completed: every tenant has completed once; cycles:N or instructions:N (thread "
+      "instructions): "
+      "likewise, at the latest after N; window:N: after N cycles, and tenants that complete start again to its end");
     v("sms", sms, in(1, kMaxSms), "number of SMs of each tenant; empty: divided evenly");
     v("seed", seed, in(0, Range::kHighest), "seed of every random stream");
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
@@ -51,10 +54,13 @@ struct RunConfig {
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
       "cycles without an issued instruction after which the run ends as a livelock");
-    v("relaunch", relaunch, "a tenant that completes starts again until every tenant has completed once");
+    v("relaunch", relaunch,
+      "a tenant that completes starts again until every tenant has completed once, or to the end of a window");
   }
   void validate(Validation& v) const {
-    v.require(parse_until(until).has_value(), "until", "must be \"completed\", \"cycles:N\" or \"instructions:N\"");
+    v.require(parse_until(until).has_value(), "until", "must be {}", kUntilForms);
+    v.require(relaunch || !is_window(until), "until", "{}", kWindowRelaunches);
+    v.require(instruction_cap == 0 || !is_window(until), "until", "{}", kWindowHasNoCap);
   }
 };
 

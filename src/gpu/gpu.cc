@@ -185,6 +185,7 @@ void Gpu::describe_stats() {
 
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
   launches_->relaunch = limits.relaunch;
+  table_.window = limits.window;
   Warmup warmup(limits.warmup, stats_, [this] { settle(); });
   Watchdog watchdog(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
   RunLimits ends(limits.cycles, limits.thread_instructions, table_);

@@ -39,6 +39,7 @@ class Gpu {
     u64 thread_instructions = kNever;
     Cycle warmup = 0;
     bool relaunch = true;  // early finishers start again while others run
+    bool window = false;   // and all who finish, as long as there are cycles
   };
   using End = RunEnd;
 

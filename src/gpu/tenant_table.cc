@@ -14,8 +14,9 @@ std::vector<TenantId> TenantTable::present() const {
 }
 
 bool TenantTable::all_completed() const {
-  return std::all_of(states_.begin(), states_.end(),
-                     [](const TenantState& state) { return state.ended || state.done.completed_runs > 0; });
+  return std::all_of(states_.begin(), states_.end(), [this](const TenantState& state) {
+    return state.ended || (state.done.completed_runs > 0 && !window);
+  });
 }
 
 u64 TenantTable::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {

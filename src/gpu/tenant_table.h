@@ -51,11 +51,13 @@ class TenantTable {
   const TenantState& operator[](TenantId tenant) const { return states_[index(tenant)]; }
 
   std::vector<TenantId> present() const;
-  /// Each has completed once, or will never.
+  /// Nobody has to go on: each has completed once, or will never. In a window, each has faulted or left.
   bool all_completed() const;
   u64 warp_instructions(TenantId tenant) const { return issued(tenant, &SmStats::warp_instructions); }
   u64 thread_instructions(TenantId tenant) const { return issued(tenant, &SmStats::thread_instructions); }
   TenantProgress progress(TenantId tenant) const;
+
+  bool window = false;  // who has completed goes on to the end of the run
 
  private:
   u64 issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const;

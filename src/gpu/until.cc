@@ -11,8 +11,16 @@ std::optional<Until> parse_until(std::string_view text) {
   if (colon == text.npos) return std::nullopt;
   const std::string_view what = text.substr(0, colon);
   const auto count = parse_integer(text.substr(colon + 1));
-  if (!count || *count == 0 || (what != "cycles" && what != "instructions")) return std::nullopt;
-  return Until{what == "cycles" ? Until::Kind::kCycles : Until::Kind::kInstructions, *count};
+  if (!count || *count == 0) return std::nullopt;
+  if (what == "cycles") return Until{Until::Kind::kCycles, *count};
+  if (what == "instructions") return Until{Until::Kind::kInstructions, *count};
+  if (what == "window") return Until{Until::Kind::kWindow, *count};
+  return std::nullopt;
+}
+
+bool is_window(std::string_view until) {
+  const std::optional<Until> parsed = parse_until(until);
+  return parsed && parsed->kind == Until::Kind::kWindow;
 }
 
 }  // namespace terrace

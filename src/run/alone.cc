@@ -30,7 +30,8 @@ GpuConfig alone_config(const GpuConfig& base, const GpuConfig& shared, u32 tenan
   alone.run.size = shared.run.size;
   alone.run.seed = shared.run.seed;
   alone.run.until = shared.run.until;
-  alone.run.arrival_spread = 0;  // it is alone: arriving late would change nothing
+  alone.run.relaunch = shared.run.relaunch;  // by itself a tenant starts again in a window only
+  alone.run.arrival_spread = 0;              // it is alone: arriving late would change nothing
   const std::vector<std::string> tenants = split_words(shared.run.tenants);
   alone.run.tenants = parse_tenant(tenants[tenant]).program;
   const u64 sms = sms_of_tenants(shared, static_cast<u32>(tenants.size()))[tenant];

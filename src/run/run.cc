@@ -71,7 +71,8 @@ Gpu::Limits limits_of(const RunConfig& run) {
   if (run.instruction_cap != 0) limits.thread_instructions = run.instruction_cap;
   const std::optional<Until> until = parse_until(run.until);
   SIM_CHECK(until.has_value(), "run.until was validated");
-  if (until->kind == Until::Kind::kCycles) limits.cycles = until->count;
+  limits.window = until->kind == Until::Kind::kWindow;
+  if (until->kind == Until::Kind::kCycles || limits.window) limits.cycles = until->count;
   if (until->kind == Until::Kind::kInstructions)
     limits.thread_instructions = std::min(limits.thread_instructions, until->count);
   return limits;

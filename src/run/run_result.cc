@@ -5,6 +5,7 @@
 
 #include "config/field_list.h"
 #include "engine/check.h"
+#include "gpu/until.h"
 #include "run/blame_table.h"
 #include "text/table.h"
 #include "version.h"
@@ -16,17 +17,19 @@ double ratio(u64 a, u64 b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-/// A tenant's rate over its completed executions, from its arrival on; without one, over the time that it was there.
+/// A tenant's rate over its completed executions, from its arrival on; without one, and in a window, over the time that
+/// it was there.
 struct Rate {
   u64 cycles, warp_instructions, thread_instructions;
   bool capped;
   double ipc() const { return ratio(thread_instructions, cycles); }
   double warp_ipc() const { return ratio(warp_instructions, cycles); }
 };
-Rate rate_of(const TenantProgress& progress, Cycle now) {
-  if (progress.completed_runs == 0) {
+Rate rate_of(const TenantProgress& progress, bool window, Cycle now) {
+  const bool never = progress.completed_runs == 0;
+  if (never || window) {
     const Cycle end = std::min(now, progress.left);
-    return {end - std::min(end, progress.arrived), progress.warp_instructions, progress.thread_instructions, true};
+    return {end - std::min(end, progress.arrived), progress.warp_instructions, progress.thread_instructions, never};
   }
   return {progress.last_completion - progress.arrived, progress.completed_warp_instructions,
           progress.completed_thread_instructions, false};
@@ -189,7 +192,7 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
   for (u32 i = 0; i < tenants.size(); ++i) {
     const TenantResult& tenant = tenants[i];
     const TenantProgress progress = gpu.progress(TenantId(i));
-    const Rate rate = rate_of(progress, gpu.now());
+    const Rate rate = rate_of(progress, is_window(config.run.until), gpu.now());
     warp_instructions += progress.warp_instructions;
     thread_instructions += progress.thread_instructions;
     total_ipc += rate.ipc();

@@ -189,8 +189,10 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
   const auto tenants = static_cast<u32>(choice.mix.tenants.size());
   GpuConfig config = base_config(choice.gpu, choice.designs, choice, false);
   if (tenants > kMaxTenants) input_error("{} tenants are more than the maximum of {}", tenants, kMaxTenants);
-  if (!parse_until(choice.until))
-    input_error("until: \"{}\" must be \"completed\", \"cycles:N\" or \"instructions:N\"", choice.until);
+  if (!parse_until(choice.until)) input_error("until: \"{}\" must be {}", choice.until, kUntilForms);
+  if (is_window(choice.until) && !config.run.relaunch) input_error("until: \"{}\" {}", choice.until, kWindowRelaunches);
+  if (is_window(choice.until) && config.run.instruction_cap != 0)
+    input_error("until: \"{}\" {}", choice.until, kWindowHasNoCap);
   const std::vector<u64>& counts = shares.counts;
   u64 total = 0;
   for (const u64 count : counts) total += count;

@@ -264,8 +264,20 @@ std::vector<BadInput> in_assignments() {
       setting(
           "SetParameterOfUnknownPolicy", "sm.warp_scheduler.oldest.age=3",
           "--set: sm.warp_scheduler.oldest.age: no warp scheduler named \"oldest\"; available: " + warp_schedulers()),
-      setting("SetNonsenseUntil", "run.until=tomorrow",
-              "--set: run.until = \"tomorrow\" must be \"completed\", \"cycles:N\" or \"instructions:N\""),
+      setting(
+          "SetNonsenseUntil", "run.until=tomorrow",
+          "--set: run.until = \"tomorrow\" must be \"completed\", \"cycles:N\", \"instructions:N\" or \"window:N\""),
+      setting(
+          "SetEmptyWindow", "run.until=window:0",
+          "--set: run.until = \"window:0\" must be \"completed\", \"cycles:N\", \"instructions:N\" or \"window:N\""),
+      {"WindowWithoutRelaunch",
+       {"run", "--tenant", "mm", "--until", "window:5000", "--set", "run.relaunch=false"},
+       "--until: run.until = \"window:5000\" starts tenants that complete again to its end; remove run.relaunch = "
+       "false, "
+       "or use cycles:N"},
+      {"WindowWithACapOfInstructions",
+       {"run", "--tenant", "mm", "--until", "window:5000", "--set", "run.instruction_cap=7"},
+       "--until: run.until = \"window:5000\" ends after its cycles only; remove run.instruction_cap, or use cycles:N"},
       {"SetTwice",
        {"explain", "run.seed", "--set", "run.seed=1", "--set", "run.seed=2"},
        "--set: run.seed is given twice, as 1 and as 2; give it once"},
@@ -295,8 +307,9 @@ std::vector<BadInput> in_files() {
                   "; did you mean \"lrr\"?"),
       machine("FileWithPolicyThatIsNoText", "sm.warp_scheduler.use = 1\n",
               "m.toml:1: sm.warp_scheduler.use must be the name of a warp scheduler, not 1"),
-      machine("FileWithNonsenseUntil", "[run]\n\nuntil = \"cycles:\"\n",
-              "m.toml:3: run.until = \"cycles:\" must be \"completed\", \"cycles:N\" or \"instructions:N\""),
+      machine(
+          "FileWithNonsenseUntil", "[run]\n\nuntil = \"cycles:\"\n",
+          "m.toml:3: run.until = \"cycles:\" must be \"completed\", \"cycles:N\", \"instructions:N\" or \"window:N\""),
       machine("FileThatIsNoToml", "run seed\n",
               "m.toml:1: not valid TOML: Error while parsing key-value pair: expected '=', saw 's'"),
       machine("FileThatEndsInAString", "run.until = \"comp\n",

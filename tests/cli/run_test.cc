@@ -191,5 +191,25 @@ TEST(Run, StopsAtALimitOfCycles) {
   EXPECT_NE(outcome.out.find("capped"), std::string::npos) << outcome.out;
 }
 
+TEST(Run, HasRelativeMetricsOfAWindowInWhichATenantDoesNotComplete) {
+  const Scratch scratch;
+  const Outcome outcome = run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--tenant", "gups:updates=512",
+                                       "--size", "mini", "--until", "window:60000", "--alone", "--json", "r.json"},
+                                      scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Tree result = read_json((scratch.path() / "r.json").string());
+  EXPECT_EQ(*result.find("run")->find("cycles"), Tree(u64{60000}));
+  const auto& tenants = result.find("tenants")->items();
+  EXPECT_GT(std::get<u64>(tenants[0].find("completed_runs")->value), 1u);
+  EXPECT_EQ(*tenants[1].find("completed_runs"), Tree(u64{0}));
+  double sum = 0;
+  for (const Tree& tenant : tenants) {
+    const double alone = std::get<double>(tenant.find("alone_ipc")->value);
+    ASSERT_GT(alone, 0.0);
+    sum += std::get<double>(tenant.find("ipc")->value) / alone;
+  }
+  EXPECT_DOUBLE_EQ(std::get<double>(result.find("metrics")->find("weighted_speedup")->value), sum);
+}
+
 }  // namespace
 }  // namespace terrace

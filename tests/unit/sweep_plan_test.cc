@@ -120,6 +120,20 @@ TEST_F(SweepPlan, MoreTenantsThanSmsShareInTimeOnly) {
   EXPECT_EQ(plan(grid + "\"time\"\n").points.front().alone.size(), 3u);
 }
 
+TEST_F(SweepPlan, AloneRunsHaveTheWindowOfTheSharedRun) {
+  const std::string grid =
+      "[[grid]]\ngpu = \"dws_30sm\"\nmix = [[\"gups\", \"mm\"]]\nsize = \"mini\"\nuntil = \"window:7000\"\n";
+  const Plan all = plan(grid);
+  for (const Job& job : all.jobs) EXPECT_THAT(job.config, HasSubstr("until = \"window:7000\"\n"));
+  EXPECT_EQ(all.jobs.size(), 3u);
+  EXPECT_EQ(all.points.front().labels.at("until"), "window:7000");
+  EXPECT_THAT(refusal(grid + "set.run.relaunch = false\n"),
+              HasSubstr("until: \"window:7000\" starts tenants that complete again to its end; remove run.relaunch = "
+                        "false, or use cycles:N"));
+  EXPECT_THAT(refusal(grid + "set.run.instruction_cap = 9\n"),
+              HasSubstr("until: \"window:7000\" ends after its cycles only; remove run.instruction_cap"));
+}
+
 TEST_F(SweepPlan, TakesTheReferenceDesignOfTheMachineAndSaysWhenThereIsNone) {
   scratch_.write("mine.toml", "name = \"mine\"\ntenancy.reference_design = \"slow\"\n");
   const std::string text = "[[grid]]\ngpu = \"mine\"\nmix = [[\"gups\", \"mm\"]]\nsize = \"mini\"\n";

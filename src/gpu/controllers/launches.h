@@ -47,7 +47,7 @@ class Launches final : public Controller {
   void start_run(TenantId tenant, Cycle now);
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
 
-  bool relaunch = true;  // a program that ends starts again while others have not completed
+  bool relaunch = true;  // a program that ends starts again while somebody has to go on
   /// A program has ended; called before it starts again.
   std::function<void(TenantId)> on_completion;
   /// The last launch of a tenant that faulted or left has come back.

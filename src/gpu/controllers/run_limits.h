@@ -1,4 +1,4 @@
-// When a run ends: every tenant has completed, or a limit of cycles or instructions is reached.
+// When a run ends: no tenant has to go on (TenantTable), or a limit of cycles or instructions is reached.
 // SPDX-License-Identifier: MIT
 #pragma once
 
