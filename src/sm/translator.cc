@@ -96,10 +96,7 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
                            .warp = access.warp,
                            .tenant = access.tenant});
     }
-    if (outlook == Join::kMerged && wiring_.port.merged_warps != nullptr &&
-        wiring_.port.merged_warps->can_push(index(sm_), now)) {
-      wiring_.port.merged_warps->push(index(sm_), now, {key, sm_, access.warp});
-    }
+    if (outlook == Join::kMerged && wiring_.port.merged_warps != nullptr) tell_of_merge(access, key, now);
     its.wait = waits_.make();
     waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst, access.warp};
     misses_.join(key, its.wait);
@@ -111,6 +108,15 @@ Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycl
   page_[pages_] = its;
   ++pages_;
   return Outcome::kKnown;
+}
+
+/// Nobody waits for a place: the worst that a lost word does is that a warp's token does not count for one page.
+void Translator::tell_of_merge(const LineAccess& access, u64 key, Cycle now) {
+  if (wiring_.port.merged_warps->can_push(index(sm_), now)) {
+    wiring_.port.merged_warps->push(index(sm_), now, {key, sm_, access.warp});
+  } else {
+    ++stats.untold_merges[access.tenant];
+  }
 }
 
 void Translator::park(WaitRef wait, const LineAccess& access) {

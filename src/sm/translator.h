@@ -44,12 +44,14 @@ struct LineAccess {
 
 /// A page is looked up once for each memory instruction that touches it.
 struct L1TlbStats : TlbStats {
-  PerTenant<Counter> answers, waiting_instructions;
+  PerTenant<Counter> answers, waiting_instructions, untold_merges;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("answers", answers, "pages", "answers received");
     v("waiting_instructions", waiting_instructions, "instructions",
       "instructions that waited for an answer, summed over answers");
+    v("untold_merges", untold_merges, "pages",
+      "merges of which the L2 TLB, whose fill policy wants to hear of them, was not told: the way there was full");
     v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
     v.identity("every miss is answered", sum(misses), sum(answers));
     v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));
@@ -156,6 +158,7 @@ class Translator {
   bool has_places_for(const CoalescedLines& lines, TenantId tenant);
   u32 known_page(u64 page) const;
   Outcome look_up(const LineAccess& access, u64 page, Cycle now);
+  void tell_of_merge(const LineAccess& access, u64 key, Cycle now);
   void park(WaitRef wait, const LineAccess& access);
   void release(WaitRef ref, const Translation& answer, Cycle now);
   PhysAddr in_frame(PhysAddr frame, const LineAccess& access) const {

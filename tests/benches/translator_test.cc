@@ -391,5 +391,24 @@ TEST(TranslatorBench, TheL2TlbHearsOfWarpsThatJoinIfItWantsTo) {
   }
 }
 
+TEST(TranslatorBench, AJoiningWarpOfWhichTheL2TlbCannotBeToldIsCountedAndWaitsForNothing) {
+  for (const bool wanted : {false, true}) {
+    L1TlbConfig config = small_tlb();
+    config.miss_merges = 4;
+    TranslatorBench bench(config, {.merged_warps = wanted});  // word of one warp may be on the way
+    for (const u8 warp : {3, 4, 5}) {
+      EXPECT_EQ(bench.instruction(bench.line(1, 0, kTwo, warp)), Outcome::kSetAside);
+    }
+    EXPECT_EQ(bench.unit.stats.merges[kTwo].value, 2u);
+    EXPECT_EQ(bench.unit.stats.untold_merges[kTwo].value, wanted ? 1u : 0u);
+    EXPECT_EQ(bench.unit.stats.untold_merges[kOne].value, 0u);
+    ++bench.now;
+    bench.merged.absorb(bench.now);
+    if (wanted) {
+      EXPECT_EQ(bench.merged.pop(0, bench.now).warp, 4) << "the first of the two was told of";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace terrace

@@ -53,7 +53,8 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
               FirstReadyQueue(context.banks, params.normal_entries, capacity_, params.bypass_limit),
               FirstReadyQueue(context.banks, context.write_entries, capacity_, params.bypass_limit)},
         kind_(capacity_),
-        quotas_(context.tenants, std::max(1u, params.silver_quota / context.tenants)) {}
+        quotas_(context.tenants, std::max(1u, params.silver_quota / context.tenants)),
+        allowed_(quotas_[0]) {}
 
   u32 capacity() const override { return capacity_; }
 
@@ -69,7 +70,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     kind_[request.slot] = kind;
     if (kind != kWrites) ++stats_.accepted[kind][request.tenant];
     if (kind == kNormal && has_turn(request.tenant)) ++stats_.overflows[request.tenant];
-    if (kind == kSilver && ++added_ >= quotas_[index(turn_)]) pass_turn();
+    if (kind == kSilver) count_silver(request.tenant);
     mark_changed(request.bank);
     return true;
   }
@@ -111,6 +112,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
       const u64 share = sum == 0 ? params_.silver_quota / weights.size() : params_.silver_quota * weights[i] / sum;
       quotas_[i] = std::max(1u, static_cast<u32>(share));
     }
+    allowed_ = std::max(allowed_, quotas_[index(turn_)]);
   }
   bool by_epochs() const override { return true; }
 
@@ -133,10 +135,18 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     if (request.walk_level != 0) return kGolden;
     return has_turn(request.tenant) && !queue(kSilver).full() ? kSilver : kNormal;
   }
+  void count_silver(TenantId tenant) {
+    ++added_;
+    SIM_CHECK(tenant == turn_ && added_ <= allowed_,
+              "tenant {} adds request {} of a turn of tenant {}, whose quota is {}, to the silver queue", index(tenant),
+              added_, index(turn_), allowed_);
+    if (added_ >= quotas_[index(turn_)]) pass_turn();
+  }
   void pass_turn() {
     ++stats_.turns[turn_];
     turn_ = TenantId((index(turn_) + 1) % quotas_.size());
     added_ = 0;
+    allowed_ = quotas_[index(turn_)];
     mark_room();  // in the silver queue, for reads of the next tenant that the normal one refused
   }
   void check_order(Kind kind, u32 bank) const {
@@ -156,6 +166,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   std::vector<u32> quotas_;
   TenantId turn_{};
   u32 added_ = 0;  // in this turn
+  u32 allowed_;    // in this turn: the largest quota that its tenant has had meanwhile
   struct {
     std::array<PerTenant<Counter>, kWrites> accepted;
     PerTenant<Counter> overflows, turns;
