@@ -156,6 +156,17 @@ TEST(Mask, IsItsThreeMechanismsAndNothingElse) {
   EXPECT_EQ(resolved_toml(whole), resolved_toml(parts));
 }
 
+TEST(Mask, LiesOverItsBaselinesToo) {
+  for (const char* gpu : {"mask_maxwell30", "mask_fermi", "mask_integrated", "dws_30sm"}) {
+    for (const char* baseline : {"shared_tlb", "pw_cache", "static"})
+      EXPECT_EQ(machine_with(gpu, {baseline}).mmu.walk_path.use, "l2") << baseline << " on " << gpu;
+    EXPECT_EQ(machine_with(gpu, {"shared_tlb", "mask"}).mmu.walk_path.use, "translation_aware");
+  }
+  GpuConfig over = machine_with("mask_maxwell30", {"shared_tlb", "mask"}),
+            alone = machine_with("mask_maxwell30", {"mask"});
+  EXPECT_EQ(resolved_toml(over), resolved_toml(alone)) << "the machine is shared_tlb as it is";
+}
+
 TEST(Mask, LiesOverAnyMachineAndBesideOtherDesigns) {
   for (const std::string gpu : {"mask_maxwell30", "mask_fermi", "mask_integrated", "dws_30sm", "simt_8cu"}) {
     RunRequest request = tenant_run("gups mm", {"run.epoch=2000"}, {"mask"}, gpu);
