@@ -70,25 +70,39 @@ class StoredResults final : public ResultSource {
     return *alone / *shared;
   }
 
+  /// Buckets of a histogram into which nothing fell are not stored: in a run that has the histogram they are zero.
   std::optional<double> of_stats(const std::string& job, const std::string& pattern) {
+    const std::size_t bucket = pattern.find("{from=");
+    const bool in_histogram = bucket != pattern.npos;
+    const std::string counted = in_histogram ? pattern.substr(0, bucket) + ".count" : pattern;
+    if (chosen(counted).empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);
+    const std::optional<double> found = sum(job, chosen(counted));
+    return found && in_histogram ? sum(job, chosen(pattern)).value_or(0) : found;
+  }
+
+  /// The numbers of the statistics that a pattern names.
+  const std::vector<u64>& chosen(const std::string& pattern) {
     auto [numbers, fresh] = chosen_.try_emplace(pattern);
     if (fresh)
       for (const auto& [number, name] : names_)
         if (names_stat(pattern, name)) numbers->second.push_back(number);
-    if (numbers->second.empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);
+    return numbers->second;
+  }
+
+  std::optional<double> sum(const std::string& job, const std::vector<u64>& statistics) {
     Statement row(store_.database(),
                   "SELECT value FROM stat JOIN job ON job.number = stat.job WHERE job.id = ? AND stat.name = ?");
-    double sum = 0;
+    double total = 0;
     bool any = false;
-    for (const u64 number : numbers->second) {
+    for (const u64 number : statistics) {
       row.bind(job).bind(number);
       while (row.step()) {
-        sum += row.real(0);
+        total += row.real(0);
         any = true;
       }
     }
     if (!any) return std::nullopt;
-    return sum;
+    return total;
   }
 
   Store& store_;

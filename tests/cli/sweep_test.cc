@@ -434,6 +434,31 @@ x = "l2.hit_cycles"
   EXPECT_THAT(sweep("a.db", {"--seeds", "0"}).err, HasSubstr("--seeds must be a whole number from 1 to 100, not 0"));
 }
 
+TEST_F(SweepCommand, ABucketIntoWhichNothingFellIsZero) {
+  scratch_.write("s.toml", "[[grid]]\n" + std::string(kMoments) + R"toml(workload = "gups"
+set.run.sample = 100
+[[claim]]
+id = "samples"
+value = 'sum(stat("gpu.samples.samples"))'
+[[claim]]
+id = "zero"
+value = 'sum(stat("gpu.samples.concurrent_walks{from=4096}"))'
+[[claim]]
+id = "some"
+value = 'sum(stat("gpu.samples.concurrent_walks{from=0}")) > 0'
+[[claim]]
+id = "wrong"
+value = 'sum(stat("gpu.samples.concurrent_wlaks{from=0}"))'
+)toml");
+  EXPECT_EQ(sweep("a.db").exit_code, 0);
+  run_terrace({"report", "--store", "a.db", "--out", "r"}, folder());
+  const std::string claims = read_file((scratch_.path() / "r" / "claims.csv").string());
+  EXPECT_THAT(claims, HasSubstr("\ns,samples,30,"));
+  EXPECT_THAT(claims, HasSubstr("\ns,zero,0,"));
+  EXPECT_THAT(claims, HasSubstr("\ns,some,1,"));
+  EXPECT_THAT(claims, ::testing::ContainsRegex("\ns,wrong,,[^\n]*no statistic matches"));
+}
+
 TEST_F(SweepCommand, WhoWaitsForWhomStandsInThePageAndCanBeAskedFor) {
   scratch_.write("s.toml", R"(
 [[grid]]
