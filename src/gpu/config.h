@@ -182,6 +182,9 @@ struct GpuConfig {
     by_epochs(l2_tlb.fill, "l2_tlb.fill.use");
     by_epochs(mmu.walk_path, "mmu.walk_path.use");
     by_epochs(dram.scheduler, "dram.scheduler.use");
+    v.require(l2_tlb.entries > 0 || l2_tlb.fill.make({})->bypass_entries() == 0, "l2_tlb.fill.use",
+              "keeps translations out of an L2 TLB that is not there (l2_tlb.entries is 0); give it entries, or use "
+              "\"always\"");
     v.require(run.livelock_cycles > tenancy.launch_gap, "run.livelock_cycles",
               "must be more than tenancy.launch_gap ({})", tenancy.launch_gap);
     v.require(!time || run.livelock_cycles > tenancy.launch_gap + tenancy.switch_cycles, "run.livelock_cycles",

@@ -201,6 +201,10 @@ std::vector<BadInput> in_run() {
       {"RunDesignsThatCollide", run({"--tenant", "mm", "--design", "s_tlb_ptw", "--design", "dws"}),
        "configs/designs/dws.toml:4: mmu.walk_scheduler.use = \"dws\" conflicts with configs/designs/s_tlb_ptw.toml:8, "
        "which sets it to \"shared\"; use only one of the two designs"},
+      {"RunTokensWithoutAnL2Tlb", run({"--tenant", "mm", "--design", "pw_cache", "--design", "mask"}),
+       "configs/designs/mask.toml:3: l2_tlb.fill.use = \"tokens\" keeps translations out of an L2 TLB that is not "
+       "there "
+       "(l2_tlb.entries is 0); give it entries, or use \"always\""},
       {"RunIdealWithAWalkScheduler", run({"--tenant", "mm", "--design", "ideal", "--design", "dws"}),
        "configs/designs/dws.toml:3: translation = \"before_l1\" conflicts with configs/designs/ideal.toml:2, which "
        "sets "
