@@ -5,10 +5,10 @@
 #pragma once
 
 #include <bit>
-#include <iterator>
 #include <vector>
 
 #include "engine/check.h"
+#include "engine/polynomial_hash.h"
 #include "engine/search.h"
 #include "engine/types.h"
 
@@ -49,7 +49,7 @@ class TagArray {
     used_.assign(shape.entries, 0);
     meta_.resize(shape.entries);
     trees_.assign(replacement_ == Replacement::kPseudoLru ? sets : 0, 0);
-    if (hash_ == SetHash::kPolynomial) make_remainders();
+    if (hash_ == SetHash::kPolynomial) polynomial_ = PolynomialHash(set_bits_);
   }
 
   /// The entry that holds `key`, or kMiss. No side effect.
@@ -96,11 +96,7 @@ class TagArray {
   u32 ways() const { return ways_; }
   u32 set_of(u64 key) const {
     if (set_mask_ == 0) return 0;
-    if (hash_ == SetHash::kPolynomial) {
-      u32 set = 0;
-      for (const u32* digit = remainders_.data(); key != 0; key >>= 4, digit += 16) set ^= digit[key & 15];
-      return set;
-    }
+    if (hash_ == SetHash::kPolynomial) return polynomial_(key);
     u64 folded = key;
     if (hash_ == SetHash::kFolded) {
       for (u64 rest = key >> set_bits_; rest != 0; rest >>= set_bits_) folded ^= rest;
@@ -109,27 +105,6 @@ class TagArray {
   }
 
  private:
-  /// The remainder of each hexadecimal digit at each place; those of a key add up without carries.
-  void make_remainders() {
-    // Primitive polynomials of degree 0 to 24, in bits (Peterson and Weldon's table).
-    static constexpr u32 kPolynomials[] = {0x1,      0x3,      0x7,      0xb,      0x13,    0x25,    0x43,
-                                           0x83,     0x11d,    0x211,    0x409,    0x805,   0x1053,  0x201b,
-                                           0x4443,   0x8003,   0x1100b,  0x20009,  0x40081, 0x80027, 0x100009,
-                                           0x200005, 0x400003, 0x800021, 0x1000087};
-    SIM_CHECK(set_bits_ < std::size(kPolynomials), "{} sets are more than 2^24", set_mask_ + 1);
-    u32 remainder[64];
-    for (u32 bit = 0; bit < 64; ++bit) {
-      remainder[bit] = bit == 0 ? 1 : remainder[bit - 1] << 1;
-      if ((remainder[bit] >> set_bits_) != 0) remainder[bit] ^= kPolynomials[set_bits_];
-    }
-    remainders_.assign(16 * 16, 0);
-    for (u32 place = 0; place < 16; ++place) {
-      for (u32 digit = 0; digit < 16; ++digit) {
-        for (u32 bit = 0; bit < 4; ++bit)
-          if ((digit >> bit & 1) != 0) remainders_[place * 16 + digit] ^= remainder[place * 4 + bit];
-      }
-    }
-  }
   bool may_use(WayMask allowed, u32 way) const { return way >= 64 || (allowed >> way & 1) != 0; }
   /// The way to replace when not all are allowed.
   u32 victim_among(u32 set, WayMask allowed) const {
@@ -178,7 +153,7 @@ class TagArray {
   Replacement replacement_ = Replacement::kLru;
   SetHash hash_ = SetHash::kLowBits;
   u64 clock_ = 0;
-  std::vector<u32> remainders_;  // by place and digit of a key; only for kPolynomial
+  PolynomialHash polynomial_;  // only for kPolynomial
   std::vector<u64> keys_;
   std::vector<u64> used_;
   std::vector<Meta> meta_;
