@@ -18,12 +18,15 @@ struct L1Config {
   u32 hit_cycles = 20;
   u32 miss_entries = 64;
   u32 miss_merges = 16;
+  u32 filter_entries = 256;
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1 << 24), "bytes of each SM's L1 cache");
     v("ways", ways, in(1, 1024), "ways of a set");
     v("hit_cycles", hit_cycles, in(1, 1000), "latency of a hit");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs): lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "accesses that may wait for the same line");
+    v("filter_entries", filter_entries, in(1, 65536),
+      "entries of the invalidation filter, which counts the lines of each page; only with a forward-backward table");
   }
 };
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "cache/config.h"
+#include "cache/l1_filter.h"
 #include "engine/miss_table.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
@@ -46,6 +48,23 @@ class L1Cache {
       : tags_({.entries = config.bytes / line_bytes, .ways = config.ways}),
         misses_(config.miss_entries, config.miss_merges) {}
 
+  /// From now on pages may go. Before the first cycle.
+  void keep_filter(u32 entries, u32 lines_per_page_shift) {
+    filter_.emplace(entries);
+    page_shift_ = lines_per_page_shift;
+  }
+  /// The page of these lines goes: an L1 that holds or awaits one of them is emptied.
+  void drop_page(LineKey first_line) {
+    const u64 page = page_of(first_line.raw());
+    ++filter_->stats.checks;
+    bool awaited = false;
+    misses_.for_each_key([&](u64 line) { awaited |= page_of(line) == page; });
+    if (!awaited && !filter_->holds(page)) return;
+    ++filter_->stats.matches;
+    clear();
+  }
+  L1FilterStats* filter_stats() { return filter_ ? &filter_->stats : nullptr; }
+
   /// What a load of this line would do; nothing changes.
   Outcome look(LineKey line) const {
     if (tags_.find(line.raw()) >= 0) return Outcome::kHit;
@@ -81,25 +100,31 @@ class L1Cache {
   /// An atomic changes the line at the L2: a copy here is stale.
   void atomic(LineKey line, TenantId tenant) {
     ++stats.atomics[tenant];
-    if (const i32 entry = tags_.find(line.raw()); entry >= 0) tags_.invalidate(static_cast<u32>(entry));
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) {
+      if (filter_) filter_->remove(page_of(line.raw()));
+      tags_.invalidate(static_cast<u32>(entry));
+    }
     outdate(line);
   }
-  /// A line arrived: whoever waited for it is told, in order. One that is outdated is not kept.
+  /// A line arrived: whoever waited for it is told, in order. It is kept under its own name, or under the one that leads
+  /// (wire/fbt.h). One that is outdated is not kept.
   template <class F>
-  void fill(LineKey line, const LineCopy& copy, F&& each_waiter) {
+  void fill(LineKey line, LineKey leading, const LineCopy& copy, F&& each_waiter) {
     ++stats.fills;
-    if (!is_outdated(line)) {
-      const u32 victim = tags_.victim(line.raw());
-      stats.evictions += tags_.valid(victim);
-      tags_.fill(victim, line.raw()) = copy;
-    } else {
+    if (is_outdated(line)) {
       std::erase(outdated_, line);
+    } else if (may_keep(line, leading)) {
+      const u32 victim = tags_.victim(leading.raw());
+      stats.evictions += tags_.valid(victim);
+      if (filter_ && tags_.valid(victim)) filter_->remove(page_of(tags_.key(victim)));
+      tags_.fill(victim, leading.raw()) = copy;
     }
     misses_.release(line.raw(), each_waiter);
   }
   /// What is here and what is being fetched may be old.
   void clear() {
     tags_.clear();
+    if (filter_) filter_->clear();
     outdated_.clear();
     misses_.for_each_key([this](u64 line) { outdated_.push_back(LineKey::from_raw(line)); });
     ++stats.invalidations;
@@ -116,6 +141,18 @@ class L1Cache {
   bool is_outdated(LineKey line) const {
     return !outdated_.empty() && std::find(outdated_.begin(), outdated_.end(), line) != outdated_.end();
   }
+  u64 page_of(u64 line) const { return line >> page_shift_; }
+  /// Whether a line that arrives is kept: the filter must have room for its page, or the L1 is emptied. One that is here
+  /// already, under the name that leads, is not kept twice.
+  bool may_keep(LineKey line, LineKey leading) {
+    if (!filter_) return true;
+    if (tags_.find(leading.raw()) >= 0) return false;
+    if (filter_->add(page_of(leading.raw()))) return true;
+    ++filter_->stats.overflows;
+    clear();
+    std::erase(outdated_, line);
+    return false;
+  }
   LineCopy* use(u32 entry) {
     tags_.touch(entry);
     return &tags_.meta(entry);
@@ -124,6 +161,8 @@ class L1Cache {
   TagArray<LineCopy> tags_;
   MissTable<Waiter> misses_;
   std::vector<LineKey> outdated_;  // few, if any
+  std::optional<L1Filter> filter_;
+  u32 page_shift_ = 0;
 };
 
 }  // namespace terrace

@@ -4,10 +4,19 @@
 #include <algorithm>
 #include <bit>
 #include <ostream>
+#include <utility>
 
 #include "engine/check.h"
 
 namespace terrace {
+
+namespace {
+
+bool writes(const Access& access) {
+  return access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
+}
+
+}  // namespace
 
 L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes,
                  AccessPool& accesses, Wiring wiring, PerformAtomic perform)
@@ -31,7 +40,8 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
-      dirty_(config.miss_entries + config.write_back_entries) {
+      // (A line that a table keeps track of may need another one, for word of its first write.)
+      dirty_(config.miss_entries * (wiring_.names.commands != nullptr ? 2 : 1) + config.write_back_entries) {
   admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
   if (admission_->admits_all()) admission_.reset();
   if (victims_->takes_lru()) victims_.reset();
@@ -73,11 +83,87 @@ bool L2Slice::is_leaving(LineKey line) const {
 Cycle L2Slice::tick(Cycle now) {
   blame.advance(now);
   wiring_.requests.absorb(wiring_.port, now);
+  if (is_tracked()) accept_commands(now);
   accept_fill(now);
   send_replies(now);
   write_back(now);
   look_up(now);
   return next_wakeup(now);
+}
+
+void L2Slice::accept_commands(Cycle now) {
+  while (wiring_.names.commands->front(now)) carry_out(wiring_.names.commands->pop(now));
+  if (!dropping_.empty() && !too_many_dirty()) drop_line();
+  Funnel<AccessRef>& replays = *wiring_.names.replays[wiring_.port];
+  replays.absorb(now);
+  for (u32 from = replays.next_ready(0); from != Funnel<AccessRef>::kNoInput; from = replays.next_ready(0))
+    replays_in_.push_back(replays.pop(from, now));
+  send_replays(now);
+}
+
+void L2Slice::carry_out(const SliceCommand& command) {
+  switch (command.kind) {
+    case SliceCommand::Kind::kDrop:
+      for (u64 left = command.lines; left != 0; left &= left - 1)
+        dropping_.push_back(LineKey::from_raw(command.line.raw() + static_cast<u64>(std::countr_zero(left))));
+      break;
+    case SliceCommand::Kind::kDropRange:
+      for (LineKey line = command.line; line != command.leading; line = line.next()) {
+        if (wiring_.map.slice_of(line) == wiring_.port) dropping_.push_back(line);
+      }
+      break;
+    case SliceCommand::Kind::kReplay:
+      ++names_stats.replayed_fetches;
+      ++stats.replayed_fetches;
+      misses_.release(command.line.raw(), command.line.tenant(), [&](AccessRef waiter) {
+        accesses_[waiter].in_l2 = command.leading;
+        ++names_stats.replays_out[accesses_[waiter].tenant];
+        ++stats.replayed[accesses_[waiter].tenant];
+        replays_out_.push_back(waiter);
+      });
+      break;
+  }
+}
+
+/// One line per cycle.
+void L2Slice::drop_line() {
+  const LineKey line = dropping_.front();
+  dropping_.pop_front();
+  if (const i32 entry = tags_.find(line.raw()); entry >= 0) {
+    ++names_stats.dropped;
+    retire(static_cast<u32>(entry));
+    tags_.invalidate(static_cast<u32>(entry));
+  } else if (misses_.contains(line.raw())) {
+    drop_on_arrival_.push_back(line);
+  }
+  // Otherwise word that it left is under way.
+}
+
+/// A line leaves: what was written to it goes to memory, and a table that keeps track of it hears of it.
+void L2Slice::retire(u32 entry) {
+  const L2Line& old = tags_.meta(entry);
+  const LineKey name = LineKey::from_raw(tags_.key(entry));
+  const PhysAddr lies_at = lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[entry];
+  if (old.dirty) {
+    dirty_.push({name, lies_at, old.tenant, old.missing, DramRequest::Notice::kNone, old.copy});
+  } else if (is_tracked()) {
+    ++names_stats.clean_evictions;
+    tell_of(DramRequest::Notice::kDropped, name, old.tenant);
+  }
+  wiring_.truth.leaves_l2(name);
+}
+
+void L2Slice::tell_of(DramRequest::Notice notice, LineKey line, TenantId tenant) {
+  dirty_.push({line, kUnknownLine, tenant, 0, notice, {}});
+}
+
+void L2Slice::send_replays(Cycle now) {
+  while (!replays_out_.empty()) {
+    Funnel<AccessRef>& way = *wiring_.names.replays[wiring_.map.slice_of(accesses_[replays_out_.front()].in_l2)];
+    if (!way.can_push(wiring_.port, now)) return;
+    way.push(wiring_.port, now, replays_out_.front());
+    replays_out_.pop_front();
+  }
 }
 
 void L2Slice::accept_fill(Cycle now) {
@@ -89,14 +175,35 @@ void L2Slice::accept_fill(Cycle now) {
   if (!join_part(arrived.name, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", arrived.line.raw);
+  bool for_write = false, first = true;  // whether the table knows of a write: the fetch said whose it was
   misses_.release(arrived.name.raw(), arrived.tenant, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
+    if (std::exchange(first, false)) for_write = writes(access);
     meta.tenant = access.tenant;
     meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
     filled_.push({.access = waiter, .tenant = access.tenant, .at = now + 1});
   });
-  if (is_kept(arrived.name, meta.tenant)) allocate(arrived.name, arrived.line, meta);
+  if (!drop_on_arrival_.empty() && std::erase(drop_on_arrival_, arrived.name) > 0) {
+    ++names_stats.dropped;
+    return let_pass(arrived, meta);
+  }
+  if (is_kept(arrived.name, meta.tenant)) {
+    allocate(arrived.name, arrived.line, meta);
+    if (is_tracked() && meta.dirty && !for_write) tell_of_write(arrived.name, meta.tenant);
+  } else if (is_tracked()) {
+    let_pass(arrived, meta);
+  }
+}
+
+/// A line that arrived and was answered with is not kept.
+void L2Slice::let_pass(const DramReply& arrived, const L2Line& meta) {
+  if (meta.dirty) {
+    dirty_.push({arrived.name, arrived.line, meta.tenant, meta.missing, DramRequest::Notice::kNone, meta.copy});
+  } else {
+    ++names_stats.clean_evictions;
+    tell_of(DramRequest::Notice::kDropped, arrived.name, meta.tenant);
+  }
 }
 
 /// Whoever joins a fetch and wants the line kept, every write among them, takes it off the list.
@@ -136,14 +243,15 @@ void L2Slice::answer_bypass(const DramReply& reply, Cycle now) {
 
 void L2Slice::allocate(LineKey line, PhysAddr at, const L2Line& meta) {
   const u32 victim = victim_for(line, meta);
-  const L2Line& old = tags_.meta(victim);
-  if (tags_.valid(victim) && old.dirty) {
-    const LineKey name = LineKey::from_raw(tags_.key(victim));
-    const PhysAddr lies_at = lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[victim];
-    dirty_.push({name, lies_at, old.tenant, old.missing, old.copy});
-  }
+  if (tags_.valid(victim)) retire(victim);
   tags_.fill(victim, line.raw()) = meta;
   if (!lies_at_.empty()) lies_at_[victim] = at;
+  wiring_.truth.enters_l2(line, meta.copy);
+}
+
+void L2Slice::tell_of_write(LineKey line, TenantId tenant) {
+  ++names_stats.first_writes;
+  tell_of(DramRequest::Notice::kWritten, line, tenant);
 }
 
 u32 L2Slice::victim_for(LineKey line, const L2Line& meta) {
@@ -189,6 +297,9 @@ void L2Slice::write_back(Cycle now) {
   write_back_refused_ = !dirty_.empty() && !memory_.can_send(dirty_.front().at, now);
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
+  if (leaving.notice != DramRequest::Notice::kNone)
+    return memory_.send({.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .notice = leaving.notice},
+                        now);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
     memory_.send({.line = leaving.at,
                   .name = leaving.line,
@@ -204,7 +315,16 @@ void L2Slice::write_back(Cycle now) {
 }
 
 void L2Slice::look_up(Cycle now) {
-  for (u32 port = 0; port < config_.ports; ++port) {
+  u32 port = 0;
+  // Replays wait here already, and hold up nobody: what is refused may be another line's.
+  for (; port < config_.ports && !replays_in_.empty(); ++port) {
+    const AccessRef first = replays_in_.front();
+    if (!look_up_one(first, accesses_[first], true, now)) break;
+    ++names_stats.replays_in[accesses_[first].tenant];
+    replays_in_.pop_front();
+  }
+  replays_took_ports_ = port == config_.ports;
+  for (; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
     if (!head || !take(*head, now)) return;
     wiring_.requests.receive(wiring_.port, now);
@@ -254,8 +374,12 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
   const bool hit = entry >= 0 && (tags_.meta(static_cast<u32>(entry)).missing & wanted_words(access)) == 0;
   if (hit) {
     if (hits_.full()) return wait_for(hits_.entries());
+    L2Line& found = tags_.meta(static_cast<u32>(entry));
+    const bool clean = !found.dirty;
+    if (is_tracked() && clean && writes(access) && too_many_dirty()) return wait_for(dirty_.entries());
     tags_.touch(static_cast<u32>(entry));
-    perform(ref, access, tags_.meta(static_cast<u32>(entry)));
+    perform(ref, access, found);
+    if (is_tracked() && clean && found.dirty) tell_of_write(line, found.tenant);
     ++stats.hits[access.tenant];
     event(now, "line {:#x} of port {} hits", line.number() * line_bytes_, access.port);
   } else if (takes_without_fetch(access) && !misses_.contains(line.raw())) {
@@ -276,7 +400,8 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
                     .name = line,
                     .tag = asker_tag(access.sm, access.warp),
                     .tenant = access.tenant,
-                    .walk_level = access.walk_level},
+                    .walk_level = access.walk_level,
+                    .for_write = writes(access)},
                    now);
       ++stats.fetches;
       const bool in_part = entry >= 0;
@@ -299,6 +424,10 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
 
 void L2Slice::count(const Access& access, bool hit) {
   ++stats.lookups[access.tenant];
+  if (access.tlb_missed && access.kind == AccessKind::kLoad && !access.past_l1) {
+    ++stats.tlb_missed_loads[access.tenant];
+    stats.tlb_missed_hits[access.tenant] += hit;
+  }
   if (admission_) admission_->looked_up({access.tenant, access.kind, access.walk_level}, hit);
   if (access.kind != AccessKind::kWalk) return;
   ++stats.walk_lookups[access.walk_level - 1][access.tenant];
@@ -307,8 +436,7 @@ void L2Slice::count(const Access& access, bool hit) {
 
 /// The line is here: a store or an atomic is performed, and the answer is settled.
 void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
-  const bool writes = access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
-  if (writes) {
+  if (writes(access)) {
     meta.dirty = true;
     meta.missing &= ~access.words;
     wiring_.truth.performs(meta.copy, access);
@@ -325,8 +453,9 @@ void L2Slice::commit(Cycle) {
   atomics_.clear();
 }
 
-/// Requests that may be looked up are woken for by the crossbar; one that was refused waits for a reply or a dirty line
-/// to leave, for a fill, or for a place on the way to memory, and each of those ticks this unit.
+/// Requests that may be looked up are woken for by the crossbar, unless replays left no port for them; one that was refused
+/// waits for a reply or a dirty line to leave, for a fill, or for a place on the way to memory, and each of those ticks
+/// this unit.
 Cycle L2Slice::next_wakeup(Cycle now) {
   Cycle next = kNever;
   for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
@@ -335,6 +464,7 @@ Cycle L2Slice::next_wakeup(Cycle now) {
     // The one that was refused is woken for; the other one's time may still come.
     if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
   }
+  if (replays_took_ports_ || (!dropping_.empty() && !too_many_dirty())) return now + 1;
   const bool more = (!dirty_.empty() && !write_back_refused_) || (filled_.empty() && memory_.front(now) != nullptr);
   return more ? now + 1 : next;
 }
@@ -348,18 +478,30 @@ void L2Slice::explain(std::ostream& out) const {
     out << hits_.size() + filled_.size() << " replies wait to be sent, the first to port "
         << accesses_[first.front().access].port << (reply_refused_ ? ", which takes none\n" : "\n");
   }
+  if (!dropping_.empty()) out << dropping_.size() << " lines are to leave with their page\n";
+  if (!drop_on_arrival_.empty()) out << drop_on_arrival_.size() << " lines are to leave when they arrive\n";
+  if (!replays_in_.empty()) out << replays_in_.size() << " replays wait to be looked up\n";
   if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }
 
-void L2Slice::forget(std::span<const LineRange> ranges) {
+void L2Slice::forget(std::span<const LineRange> ranges, const std::function<void(LineKey)>& gone) {
   for (u32 entry = 0; entry < tags_.entries(); ++entry) {
     if (!tags_.valid(entry)) continue;
     const LineKey line = LineKey::from_raw(tags_.key(entry));
     // The first range that ends behind the line.
     const auto range =
         std::upper_bound(ranges.begin(), ranges.end(), line, [](LineKey at, const LineRange& r) { return at < r.end; });
-    if (range != ranges.end() && range->first <= line) tags_.invalidate(entry);
+    if (range == ranges.end() || line < range->first) continue;
+    tags_.invalidate(entry);
+    wiring_.truth.leaves_l2(line);
+    if (gone) gone(line);
+  }
+}
+
+void L2Slice::each_line(const std::function<void(LineKey)>& each) const {
+  for (u32 entry = 0; entry < tags_.entries(); ++entry) {
+    if (tags_.valid(entry)) each(LineKey::from_raw(tags_.key(entry)));
   }
 }
 

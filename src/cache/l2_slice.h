@@ -2,12 +2,17 @@
 // performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that covers its
 // line needs no fetch, unless the line has a virtual name: then memory must say where it lies. One that does not fetches
 // the rest, at once or when it is read (`l2.partial_stores`).
+//
+// Behind a virtual L2 a forward-backward table may keep track of its lines (translation/fbt.h). Then a slice tells it of
+// every line that leaves and of the first write to each, drops lines of pages that go, and replays requests under the name
+// that leads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <fmt/format.h>
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -16,6 +21,8 @@
 #include "blame/waiting.h"
 #include "cache/config.h"
 #include "cache/memory_port.h"
+#include "engine/funnel.h"
+#include "engine/link.h"
 #include "engine/miss_table.h"
 #include "engine/pool.h"
 #include "engine/ring.h"
@@ -25,19 +32,25 @@
 #include "stats/stat_fields.h"
 #include "wire/access.h"
 #include "wire/dram.h"
+#include "wire/fbt.h"
 
 namespace terrace {
 
 struct L2Stats {
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
+  PerTenant<Counter> tlb_missed_loads, tlb_missed_hits;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
   Counter fills, write_backs, fetches, partial_write_backs, completions;
+  PerTenant<Counter> replayed;  // requests that left for the slice of another name; only with a forward-backward table
+  Counter replayed_fetches;     // fetches that ended so
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "look-ups");
     v("hits", hits, "lines", "look-ups that hit");
     v("misses", misses, "lines", "look-ups that missed and fetched the line from memory");
     v("merges", merges, "lines", "look-ups that missed and joined a pending fetch");
     v("write_allocations", write_allocations, "lines", "stores that allocated a line without a fetch");
+    v("tlb_missed_loads", tlb_missed_loads, "lines", "line loads of an L1 whose page missed in the L1 TLB");
+    v("tlb_missed_hits", tlb_missed_hits, "lines", "of those, hits");
     v("atomics", atomics, "lines", "line atomics performed");
     v("replies", replies, "packets", "replies sent");
     v("fetches", fetches, "lines", "fetches sent to memory");
@@ -54,8 +67,8 @@ struct L2Stats {
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
                sum(hits, misses, merges, write_allocations));
-    v.identity("every request is answered", sum(lookups), sum(replies));
-    v.identity("every line asked for arrives", sum(fetches), sum(fills));
+    v.identity("every request is answered", sum(lookups), sum(replies, replayed));
+    v.identity("every line asked for arrives", sum(fetches), sum(fills, replayed_fetches));
   }
 };
 
@@ -67,6 +80,20 @@ struct L2AdmissionStats {
     v("bypass_replies", bypass_replies, "packets", "replies to those");
     v("not_kept", not_kept, "lines", "lines that arrived and were not kept");
     v.identity("every read that bypasses is answered", sum(bypasses), sum(bypass_replies));
+  }
+};
+
+/// What the forward-backward table makes a slice do.
+struct L2NamesStats {
+  PerTenant<Counter> replays_out, replays_in;
+  Counter replayed_fetches, clean_evictions, first_writes, dropped;
+  void describe(StatFields& v) {
+    v("replays_out", replays_out, "lines", "requests that another name leads for, sent to the slice of that name");
+    v("replays_in", replays_in, "lines", "such requests that were looked up here");
+    v("replayed_fetches", replayed_fetches, "lines", "fetches that ended so");
+    v("clean_evictions", clean_evictions, "lines", "evictions of unchanged lines that the table was told of");
+    v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
+    v("dropped", dropped, "lines", "lines that left with their page");
   }
 };
 
@@ -83,6 +110,12 @@ class L2Slice final : public Unit {
     const LineMap& map;
     LineTruth& truth;
     bool virtual_names = false;  // memory is asked by name, and tells where a line lies
+    /// If a table keeps track of lines: its commands, and ways for replays from all slices to each.
+    struct Names {
+      Link<SliceCommand>* commands = nullptr;
+      std::vector<Funnel<AccessRef>*> replays;  // by the slice that they go to
+    };
+    Names names = {};
     u32 tenants = 1;
     u64 seed = 1;
   };
@@ -94,9 +127,11 @@ class L2Slice final : public Unit {
   void commit(Cycle now) override;
   void explain(std::ostream& out) const override;
 
-  /// Host work wrote to these lines: copies are forgotten, dirty or not. The ranges are disjoint and in rising order. Between cycles
-  /// only.
-  void forget(std::span<const LineRange> ranges);
+  /// Host work wrote to these lines: copies are forgotten, dirty or not, and named to `gone`. The ranges are disjoint and in
+  /// rising order. Between cycles only.
+  void forget(std::span<const LineRange> ranges, const std::function<void(LineKey)>& gone = {});
+  /// Names every line that is here. Between cycles only.
+  void each_line(const std::function<void(LineKey)>& each) const;
 
   /// An epoch has ended: its policies may decide anew. Between cycles only.
   void epoch(TenantEpochs tenants) {
@@ -110,7 +145,9 @@ class L2Slice final : public Unit {
 
   L2Stats stats;
   L2AdmissionStats admission_stats;
+  L2NamesStats names_stats;
   bool admits_all() const { return admission_ == nullptr; }
+  bool is_tracked() const { return wiring_.names.commands != nullptr; }
   Blame blame;  // of replies and fills; requests wait at the crossbar's port
 
  private:
@@ -118,7 +155,8 @@ class L2Slice final : public Unit {
     LineKey line;
     PhysAddr at;
     TenantId tenant{};
-    u64 missing = 0;  // as of an L2Line
+    u64 missing = 0;                                          // as of an L2Line
+    DramRequest::Notice notice = DramRequest::Notice::kNone;  // it is not a dirty line, but word of one
     [[no_unique_address]] LineCopy copy{};
   };
   /// Words that wait for the rest of their line, which is on its way.
@@ -139,6 +177,15 @@ class L2Slice final : public Unit {
   };
 
   bool wait_for(Resource& lack);
+  void accept_commands(Cycle now);
+  void carry_out(const SliceCommand& command);
+  void drop_line();
+  void drop(LineKey line);
+  void send_replays(Cycle now);
+  void tell_of(DramRequest::Notice notice, LineKey line, TenantId tenant);
+  void tell_of_write(LineKey line, TenantId tenant);
+  void retire(u32 entry);
+  void let_pass(const DramReply& arrived, const L2Line& meta);
   void accept_fill(Cycle now);
   void send_replies(Cycle now);
   bool send_reply(Cycle now);
@@ -187,10 +234,16 @@ class L2Slice final : public Unit {
   HeldRing<Dirty> dirty_;        // lines on their way to memory
   std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
   std::vector<Part> parts_;
-  Pool<AccessRef> bypassing_;  // requests that were not looked up and await their line
+  // Of a slice whose lines a table keeps track of. Each is empty most of the time.
+  std::deque<LineKey> dropping_;  // lines that are to leave, one per cycle
+  std::vector<LineKey> drop_on_arrival_;
+  std::deque<AccessRef> replays_out_;
+  std::deque<AccessRef> replays_in_;  // as many as there are requests in flight, at most
+  Pool<AccessRef> bypassing_;         // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
   // Refused in this tick: what they wait for wakes this unit.
   bool reply_refused_ = false, write_back_refused_ = false;
+  bool replays_took_ports_ = false;  // what else waits is looked up in the next cycle
 };
 
 }  // namespace terrace

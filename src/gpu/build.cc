@@ -29,6 +29,22 @@ void Gpu::build_translation() {
     tlb_wires_.merged_warps = std::make_unique<Funnel<MergedWarp>>(scheduler_, tlb_ports(), latency, latency + 1);
   }
   for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(inputs_of_mmu(), config_.mmu.transit_cycles, 1));
+  if (has_fbt()) build_fbt();
+}
+
+/// The wires of the forward-backward table. It stands beside the L2 TLB.
+void Gpu::build_fbt() {
+  const u32 latency = config_.fbt.link_cycles, hop = config_.noc.latency, slices = config_.l2.slices;
+  for (u32 i = 0; i < slices; ++i) {
+    fbt_wires_.commands.push_back(make_link<SliceCommand>(latency));
+    fbt_wires_.replays.push_back(std::make_unique<Funnel<AccessRef>>(scheduler_, slices, hop, hop + 1));
+  }
+  for (u32 i = 0; i < config_.sm.count; ++i) fbt_wires_.invalidations.push_back(make_link<PageInvalidation>(latency));
+  fbt_wires_.acknowledgements = std::make_unique<Funnel<u32>>(scheduler_, config_.sm.count, latency, latency + 1);
+  for (u32 i = 0; config_.fbt.second_level && i < mmu_wires_.size(); ++i) {
+    fbt_wires_.from_tlb.push_back(std::make_unique<Funnel<TranslationRequest>>(scheduler_, inputs_of_mmu(), 1, 2));
+    fbt_wires_.to_tlb.push_back(make_link<Translation>(1));
+  }
 }
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
@@ -36,7 +52,12 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
   if (translates_in_sm()) {
     translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get(), tlb_wires_.merged_warps.get()};
   }
-  return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation)},
+  LoadStoreUnit::Wiring::Pages pages;
+  if (has_fbt()) {
+    pages = {fbt_wires_.invalidations[sm].get(), fbt_wires_.acknowledgements.get(),
+             config_.fbt.table_page_shift(spaces_.page_shift())};
+  }
+  return {{*requests_, *replies_, map_, accesses_, truth_, std::move(translation), pages},
           *starts_[sm],
           *done_[sm],
           streams_,
@@ -107,11 +128,17 @@ void Gpu::build_memory() {
     channel_units_.push_back(scheduler_.add(*channels_[i], fmt::format("dram.{}", i)));
   }
   for (u32 i = 0; i < slices; ++i) {
-    slices_.push_back(std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
-                                                L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_,
-                                                                truth_, config_.translation == TranslateAt::kAfterL2,
-                                                                static_cast<u32>(tenants_.size()), config_.run.seed},
-                                                perform));
+    L2Slice::Wiring::Names names;
+    if (has_fbt()) {
+      names.commands = fbt_wires_.commands[i].get();
+      for (const auto& replays : fbt_wires_.replays) names.replays.push_back(replays.get());
+    }
+    slices_.push_back(
+        std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+                                  L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_, truth_,
+                                                  config_.translation == TranslateAt::kAfterL2, std::move(names),
+                                                  static_cast<u32>(tenants_.size()), config_.run.seed},
+                                  perform));
     const UnitId unit = scheduler_.add(*slices_[i], fmt::format("l2.{}", i));
     slices_[i]->connect(unit);
     slice_units_.push_back(unit);
@@ -137,33 +164,21 @@ MemoryPort::Wiring Gpu::way_to_memory(u32 slice) {
     wiring.replies.push_back(way.replies.back().get());
   }
   if (translated) {
-    way.to_translator = make_link<DramRequest>(config_.l2.hit_cycles);
+    way.to_translator = make_link<DramRequest>(config_.l2.hit_cycles + (has_fbt() ? config_.fbt.link_cycles : 0));
     wiring.requests.push_back(way.to_translator.get());
   }
   return wiring;
 }
 
 void Gpu::connect_ways_to_memory() {
+  if (has_fbt()) connect_fbt();
   for (u32 i = 0; i < slices_.size(); ++i) {
     WayToMemory& way = ways_to_memory_[i];
     UnitId sender = slice_units_[i];
-    if (way.to_translator) {
-      MissTranslator::Wiring wiring{.from_slice = *way.to_translator,
-                                    .channels = {},
-                                    .map = map_,
-                                    .requests = *tlb_wires_.requests,
-                                    .answers = *tlb_wires_.replies[i],
-                                    .port = i,
-                                    .lines = config_.l2.miss_entries,
-                                    .write_backs = config_.l2.write_back_entries,
-                                    .line_shift = static_cast<u32>(std::countr_zero(config_.line_bytes)),
-                                    .page_shift = spaces_.page_shift()};
-      for (const auto& link : way.requests) wiring.channels.push_back(link.get());
-      miss_translators_.push_back(std::make_unique<MissTranslator>(wiring));
-      sender = scheduler_.add(*miss_translators_[i], fmt::format("l2.{}.translator", i));
-      way.to_translator->connect(slice_units_[i], sender);
-      tlb_port_units_.push_back(sender);
-      tlb_wires_.requests->connect_producer(i, sender);
+    if (has_fbt()) {
+      sender = fbt_unit_;
+    } else if (way.to_translator) {
+      sender = connect_miss_translator(i);
     }
     for (u32 k = 0; k < way.channels.size(); ++k) {
       way.requests[k]->connect(sender, channel_units_[way.channels[k]]);
@@ -171,6 +186,69 @@ void Gpu::connect_ways_to_memory() {
       channels_[way.channels[k]]->connect(*way.requests[k], *way.replies[k]);
     }
   }
+}
+
+UnitId Gpu::connect_miss_translator(u32 slice) {
+  WayToMemory& way = ways_to_memory_[slice];
+  MissTranslator::Wiring wiring{.from_slice = *way.to_translator,
+                                .channels = {},
+                                .map = map_,
+                                .requests = *tlb_wires_.requests,
+                                .answers = *tlb_wires_.replies[slice],
+                                .port = slice,
+                                .lines = config_.l2.miss_entries,
+                                .write_backs = config_.l2.write_back_entries,
+                                .line_shift = static_cast<u32>(std::countr_zero(config_.line_bytes)),
+                                .page_shift = spaces_.page_shift()};
+  for (const auto& link : way.requests) wiring.channels.push_back(link.get());
+  miss_translators_.push_back(std::make_unique<MissTranslator>(wiring));
+  const UnitId unit = scheduler_.add(*miss_translators_[slice], fmt::format("l2.{}.translator", slice));
+  way.to_translator->connect(slice_units_[slice], unit);
+  tlb_port_units_.push_back(unit);
+  tlb_wires_.requests->connect_producer(slice, unit);
+  return unit;
+}
+
+void Gpu::connect_fbt() {
+  Fbt::Wiring wiring{.slices = {},
+                     .mmus = {},
+                     .sms = {},
+                     .acknowledgements = *fbt_wires_.acknowledgements,
+                     .map = map_,
+                     .requests = *tlb_wires_.requests,
+                     .lines_per_slice = config_.l2.miss_entries,
+                     .notices_per_slice = config_.l2.write_back_entries,
+                     .line_shift = static_cast<u32>(std::countr_zero(config_.line_bytes)),
+                     .page_shift = spaces_.page_shift()};
+  for (u32 i = 0; i < slices_.size(); ++i) {
+    WayToMemory& way = ways_to_memory_[i];
+    Fbt::SlicePort port{way.to_translator.get(), {}, fbt_wires_.commands[i].get(), tlb_wires_.replies[i].get()};
+    for (const auto& link : way.requests) port.channels.push_back(link.get());
+    wiring.slices.push_back(std::move(port));
+  }
+  for (u32 i = 0; i < fbt_wires_.from_tlb.size(); ++i) {
+    wiring.mmus.push_back({fbt_wires_.from_tlb[i].get(), mmu_wires_[i].requests.get(), fbt_wires_.to_tlb[i].get()});
+  }
+  for (const auto& link : fbt_wires_.invalidations) wiring.sms.push_back({link.get()});
+  fbt_ = std::make_unique<Fbt>(scheduler_, config_.fbt, std::move(wiring));
+  fbt_unit_ = scheduler_.add(*fbt_, "fbt");
+  fbt_->connect(fbt_unit_);
+  for (u32 i = 0; i < slices_.size(); ++i) {
+    ways_to_memory_[i].to_translator->connect(slice_units_[i], fbt_unit_);
+    fbt_wires_.commands[i]->connect(fbt_unit_, slice_units_[i]);
+    fbt_wires_.replays[i]->connect_consumer(slice_units_[i]);
+    for (u32 from = 0; from < slices_.size(); ++from) fbt_wires_.replays[i]->connect_producer(from, slice_units_[from]);
+    tlb_port_units_.push_back(fbt_unit_);
+    tlb_wires_.requests->connect_producer(i, fbt_unit_);
+  }
+  for (u32 i = 0; i < config_.sm.count; ++i) {
+    fbt_wires_.invalidations[i]->connect(fbt_unit_, sm_units_[i]);
+    fbt_wires_.acknowledgements->connect_producer(i, sm_units_[i]);
+  }
+  fbt_wires_.acknowledgements->connect_consumer(fbt_unit_);
+#ifdef TERRACE_DCHECK
+  truth_.is_tracked = [this](LineKey line) { return fbt_->tracks(line); };
+#endif
 }
 
 std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
@@ -203,8 +281,11 @@ void Gpu::connect_translation() {
       .merged_warps = tlb_wires_.merged_warps.get(),
       .mistake = &truth_.mistake};
   for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
-  for (const TlbWires& mmu : mmu_wires_) {
-    tlb_wiring.mmus.push_back({mmu.requests.get(), mmu.replies[0].get(), inputs});
+  const bool through_fbt = !fbt_wires_.from_tlb.empty();
+  for (u32 i = 0; i < mmu_wires_.size(); ++i) {
+    tlb_wiring.mmus.push_back({through_fbt ? fbt_wires_.from_tlb[i].get() : mmu_wires_[i].requests.get(),
+                               mmu_wires_[i].replies[0].get(), inputs,
+                               through_fbt ? fbt_wires_.to_tlb[i].get() : nullptr});
   }
   tlb_ = std::make_unique<L2Tlb>(config_.l2_tlb, std::move(tlb_wiring));
   const UnitId tlb_unit = scheduler_.add(*tlb_, "l2_tlb.0");
@@ -223,7 +304,14 @@ void Gpu::connect_translation() {
     const UnitId unit = scheduler_.add(*mmus_[i], fmt::format("mmu.{}", i));
     mmu_units_.push_back(unit);
     mmu_wires_[i].requests->connect_consumer(unit);
-    for (u32 input = 0; input < inputs; ++input) mmu_wires_[i].requests->connect_producer(input, tlb_unit);
+    for (u32 input = 0; input < inputs; ++input) {
+      mmu_wires_[i].requests->connect_producer(input, through_fbt ? fbt_unit_ : tlb_unit);
+      if (through_fbt) fbt_wires_.from_tlb[i]->connect_producer(input, tlb_unit);
+    }
+    if (through_fbt) {
+      fbt_wires_.from_tlb[i]->connect_consumer(fbt_unit_);
+      fbt_wires_.to_tlb[i]->connect(fbt_unit_, tlb_unit);
+    }
     mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
     if (mmu_uses(WalkPath::Way::kL2)) {
       requests_->connect_input(config_.sm.count + i, unit);

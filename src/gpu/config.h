@@ -111,6 +111,7 @@ struct GpuConfig {
   L1Config l1;
   L2TlbConfig l2_tlb;
   MmuConfig mmu;
+  FbtConfig fbt;
   NocConfig noc;
   L2Config l2;
   DramConfig dram;
@@ -131,6 +132,7 @@ struct GpuConfig {
     v.group("l1", l1, "data cache of each SM");
     v.group("l2_tlb", l2_tlb, "L2 TLB, the second level");
     v.group("mmu", mmu, "page walks");
+    v.group("fbt", fbt, "forward-backward table of virtual caches");
     v.group("noc", noc, "interconnect between SMs and L2");
     v.group("l2", l2, "shared cache");
     v.group("dram", dram, "memory");
@@ -147,6 +149,12 @@ struct GpuConfig {
         translation != TranslateAt::kAfterL2 || !mmu.walk_path.make({})->uses(WalkPath::Way::kL2), "translation",
         "needs mmu.walk_path.use = \"memory\": a walk that waits for an entry of the L2 would wait for lines that "
         "wait for the walk");
+    v.require(fbt.entries == 0 || translation == TranslateAt::kAfterL2, "fbt.entries",
+              "needs translation = \"after_l2\": the table stands behind a virtual L2");
+    v.require(!fbt.second_level || fbt.entries > 0, "fbt.second_level", "needs a table (fbt.entries)");
+    v.require(!fbt.second_level || fbt.table_page_shift(pages.shift()) == pages.shift(), "fbt.second_level",
+              "needs fbt.large_pages = \"counter\" with pages of {} bytes: parts of a page do not translate it",
+              pages.bytes);
     v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");

@@ -43,6 +43,12 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       board_(static_cast<u32>(tenants_.size())),
       host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
       translations_(spaces_, sms_, tlb_, mmus_) {
+  host_writes_.line_gone = [this](LineKey line) {
+    if (fbt_) fbt_->forget_line(line, now());
+  };
+  host_writes_.page_gone = [this](u64 key) {
+    if (fbt_) fbt_->forget_page(key, now());
+  };
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
     streams_.push_back(tenant.stream);
@@ -80,7 +86,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
   }
-  if (config_.run.sample != 0) controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_));
+  if (config_.run.sample != 0)
+    controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_, tlb_.get(), fbt_.get()));
   controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
@@ -134,6 +141,7 @@ std::string Gpu::timeline() const {
 void Gpu::enable_blame() {
   const u32 tenants = static_cast<u32>(tenants_.size());
   if (tlb_) tlb_->enable_blame(tenants);
+  if (fbt_) fbt_->enable_blame(tenants);
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
   for (const auto& slice : slices_) slice->enable_blame(tenants);
   for (const auto& channel : channels_) channel->enable_blame(tenants);
@@ -151,6 +159,8 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
     if (translates_in_sm()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
+    if (L1FilterStats* filter = sms_[i]->load_store().l1_filter_stats())
+      stats_.add(fmt::format("gpu.sm.{}.l1.filter", i), *filter);
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
   }
   if (tlb_) {
@@ -158,6 +168,10 @@ void Gpu::describe_stats() {
     stats_.add("gpu.l2_tlb.0.fill_policy", tlb_->fill_policy());
     if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
     add_blame("gpu.l2_tlb.0", tlb_->blame);
+  }
+  if (fbt_) {
+    stats_.add("gpu.fbt", fbt_->stats);
+    add_blame("gpu.fbt", fbt_->blame);
   }
   for (u32 i = 0; i < mmus_.size(); ++i) {
     stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
@@ -171,6 +185,7 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
     if (!slices_[i]->admits_all()) stats_.add(fmt::format("gpu.l2.{}.admission", i), slices_[i]->admission_stats);
     add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
+    if (fbt_) stats_.add(fmt::format("gpu.l2.{}.names", i), slices_[i]->names_stats);
     if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
     add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
@@ -210,14 +225,22 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
 /// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the
 /// entry. The L2's lines of the old frame are dead, for nobody can name them any more.
 void Gpu::remap(TenantId tenant, VirtAddr va) {
+  change_page(tenant, va, [&] { return spaces_.remap(tenant, va); });
+}
+
+void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
+  change_page(tenant, va, [&] { return spaces_.alias(tenant, va, of); });
+}
+
+void Gpu::change_page(TenantId tenant, VirtAddr va, const std::function<PhysAddr()>& change) {
   SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
-  const u64 page = u64{1} << spaces_.page_shift();
-  const PhysAddr entry = spaces_.remap(tenant, va);
-  const PhysAddr frame = spaces_.locate(tenant, {va.raw & ~(page - 1)});
+  const u64 page = u64{1} << spaces_.page_shift(), first = va.raw & ~(page - 1);
+  const PhysAddr entry = change();
+  const PhysAddr frame = spaces_.locate(tenant, {first});
   const std::array<HostWrites::Bytes, 2> written{
       {{frame.raw, frame.raw + page}, {entry.raw, entry.raw + sizeof(TableEntry)}}};
-  const u64 first = va.raw & ~(page - 1);
   host_writes_.forget(written, {host_writes_.lines_of(tenant, first, first + page)});
+  host_writes_.page_gone(page_key(tenant, spaces_.page_shift(), va.raw >> spaces_.page_shift()));
   translations_.flush();
 }
 
@@ -226,6 +249,7 @@ void Gpu::settle() {
   for (const auto& controller : controllers_) controller->settle(now());
   for (const auto& sm : sms_) sm->settle(now());
   if (tlb_) tlb_->settle(now());
+  if (fbt_) fbt_->settle(now());
   for (const auto& mmu : mmus_) mmu->settle(now());
   for (const auto& slice : slices_) slice->settle(now());
   requests_->settle(now());
@@ -241,9 +265,9 @@ bool Gpu::quiet() const {
         return (!way.to_translator || way.to_translator->empty()) &&
                std::all_of(way.requests.begin(), way.requests.end(), [](const auto& link) { return link->empty(); });
       });
-  return accesses_.live() == 0 && nothing_on_the_way && std::all_of(sms_.begin(), sms_.end(), idle) &&
-         std::all_of(starts_.begin(), starts_.end(), empty) && std::all_of(done_.begin(), done_.end(), empty) &&
-         std::all_of(channels_.begin(), channels_.end(), idle);
+  return accesses_.live() == 0 && nothing_on_the_way && (!fbt_ || fbt_->idle()) &&
+         std::all_of(sms_.begin(), sms_.end(), idle) && std::all_of(starts_.begin(), starts_.end(), empty) &&
+         std::all_of(done_.begin(), done_.end(), empty) && std::all_of(channels_.begin(), channels_.end(), idle);
 }
 
 void Gpu::log(const std::string& spec) {

@@ -26,6 +26,7 @@
 #include "stats/stat_tree.h"
 #include "tenancy/block_dispatcher.h"
 #include "translation/address_space.h"
+#include "translation/fbt.h"
 #include "translation/l2_tlb.h"
 #include "translation/miss_translator.h"
 #include "translation/mmu.h"
@@ -74,6 +75,8 @@ class Gpu {
   void flush_translations() { translations_.flush(); }
   /// Moves a page to another frame with the flush that it needs; between two launches of the tenant.
   void remap(TenantId tenant, VirtAddr va);
+  /// Gives the frame of one page to another one as well, with the flush that it needs; between two launches of the tenant.
+  void alias(TenantId tenant, VirtAddr va, VirtAddr of);
 
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
@@ -95,11 +98,16 @@ class Gpu {
   StatTree& stats() { return stats_; }
 
  private:
+  void change_page(TenantId tenant, VirtAddr va, const std::function<PhysAddr()>& change);
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
   MemoryPort::Wiring way_to_memory(u32 slice);
   void connect_ways_to_memory();
+  UnitId connect_miss_translator(u32 slice);
+  void build_fbt();
+  void connect_fbt();
+  bool has_fbt() const { return config_.fbt.entries > 0; }
   DramChannelSetup channel_setup(u32 channel) const;
   /// A link that runs at full rate.
   template <class T>
@@ -157,16 +165,27 @@ class Gpu {
   };
   TlbWires tlb_wires_;
   std::vector<TlbWires> mmu_wires_;
+  /// Between the forward-backward table, slices, SMs and the L2 TLB.
+  struct FbtWires {
+    std::vector<std::unique_ptr<Link<SliceCommand>>> commands;           // by slice
+    std::vector<std::unique_ptr<Funnel<AccessRef>>> replays;             // by the slice that they go to
+    std::vector<std::unique_ptr<Link<PageInvalidation>>> invalidations;  // by SM
+    std::unique_ptr<Funnel<u32>> acknowledgements;
+    std::vector<std::unique_ptr<Funnel<TranslationRequest>>> from_tlb;  // by MMU, if the forward table is looked up
+    std::vector<std::unique_ptr<Link<Translation>>> to_tlb;
+  };
+  FbtWires fbt_wires_;
   std::vector<std::unique_ptr<Link<DramRequest>>> walk_to_dram_;  // by MMU, then channel
   std::vector<std::unique_ptr<Link<DramReply>>> walk_from_dram_;
   std::unique_ptr<L2Tlb> tlb_;                                     // none on an ideal machine
-  std::vector<std::unique_ptr<MissTranslator>> miss_translators_;  // by slice, when the L2's lines have virtual names
+  std::vector<std::unique_ptr<MissTranslator>> miss_translators_;  // by slice, when the L2's lines have virtual names,
+  std::unique_ptr<Fbt> fbt_;                                       // or a forward-backward table for all
   std::vector<std::unique_ptr<Mmu>> mmus_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::vector<std::unique_ptr<L2Slice>> slices_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<UnitId> sm_units_, slice_units_, channel_units_, mmu_units_, tlb_port_units_;
-  UnitId dispatcher_unit_{};
+  UnitId dispatcher_unit_{}, fbt_unit_{};
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   TenantTable table_;

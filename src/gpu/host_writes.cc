@@ -34,7 +34,10 @@ void HostWrites::forget(std::span<const Bytes> ranges, std::vector<LineRange> li
     truth_.host_writes(range.first, range.end);
   }
   lines = disjoint(std::move(lines));
-  for (const auto& slice : slices_) slice->forget(lines);
+  const auto gone = [this](LineKey line) {
+    if (!line.is_physical()) line_gone(line);
+  };
+  for (const auto& slice : slices_) slice->forget(lines, gone);
 }
 
 std::vector<LineRange> disjoint(std::vector<LineRange> ranges) {

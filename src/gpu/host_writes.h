@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -31,6 +32,10 @@ class HostWrites {
   void forget(std::span<const Bytes> ranges, std::vector<LineRange> lines);
   /// A range of a tenant's addresses, by virtual name.
   LineRange lines_of(TenantId tenant, u64 first, u64 end) const;
+
+  /// Whoever keeps track of lines in a virtual L2, and of pages, hears of those that are gone.
+  std::function<void(LineKey)> line_gone;
+  std::function<void(u64 page_key)> page_gone;
 
  private:
   const u64 line_bytes_;

@@ -65,7 +65,10 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L
       hits_(config.memory_ports * (l1.hit_cycles + 1)),
       leaving_(config.memory_ports * (tlb.hit_cycles + 1)),
       hit_cycles_(l1.hit_cycles),
-      translate_at_(wiring_.translation.at) {}
+      translate_at_(wiring_.translation.at) {
+  const Wiring::Pages& pages = wiring_.pages;
+  if (pages.invalidations != nullptr) l1_.keep_filter(l1.filter_entries, pages.page_shift - line_shift_);
+}
 
 void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& inst, u8 warp, TenantId tenant,
                            u32 dynamic_id, Cycle now) {
@@ -106,7 +109,8 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
     awaits_line_ = false;
-    l1_.fill(access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
+    // A synonym is answered with the line of the page that leads, and kept under that name.
+    l1_.fill(access.in_l1, l2_is_virtual() ? access.in_l2 : access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
       wiring_.truth.completes(waiter.wanted, copy);
       complete_line(RecordRef{waiter.record}, now, done);
     });
@@ -132,6 +136,21 @@ void LoadStoreUnit::take_translations(Cycle now) {
   refusing_slice_ = kNoSlice;
   translator_.accept(
       now, [this](u32 record, const WalkReport& walk, Cycle latency) { note_walk(RecordRef{record}, walk, latency); });
+}
+
+void LoadStoreUnit::take_invalidations(Cycle now) {
+  Wiring::Pages& pages = wiring_.pages;
+  const u32 lines = pages.page_shift - line_shift_;
+  while (pages.invalidations->front(now)) {
+    const PageInvalidation gone = pages.invalidations->pop(now);
+    l1_.drop_page(LineKey::of_tenant(tenant_of_key(gone.page), page_of_key(gone.page) << lines));
+    awaits_line_ = false;
+    acknowledgements_.push_back(gone.id);
+  }
+  while (!acknowledgements_.empty() && pages.acknowledgements->can_push(port_, now)) {
+    pages.acknowledgements->push(port_, now, acknowledgements_.front());
+    acknowledgements_.erase(acknowledgements_.begin());
+  }
 }
 
 void LoadStoreUnit::note_walk(RecordRef ref, const WalkReport& walk, Cycle latency) {
@@ -306,6 +325,11 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Ou
   const SmId sm{static_cast<u16>(port_)};
   if (line.kind == AccessKind::kLoad) {
     if (line.past_l1) return;
+    if (line.tlb_missed && !translates_after_l1()) {
+      ++stats.tlb_missed[line.tenant];
+      stats.tlb_missed_l1_hits[line.tenant] += outcome == L1Cache::Outcome::kHit;
+      stats.tlb_missed_l1_merges[line.tenant] += outcome == L1Cache::Outcome::kMerged;
+    }
     if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{line.record}, now + hit_cycles_});
     const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm);
     const LineCopy* found = l1_.load(name, outcome, {line.record, wanted}, line.tenant);
@@ -338,6 +362,7 @@ void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const W
   access.owner = line.record;
   access.atomic = line.atomic;
   access.past_l1 = line.past_l1;
+  access.tlb_missed = line.tlb_missed;
   access.lanes = line.lanes;
   access.words = line.words;
   wiring_.truth.sends(ref, wanted);

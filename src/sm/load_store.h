@@ -17,6 +17,7 @@
 #include "sm/config.h"
 #include "sm/translator.h"
 #include "wire/access.h"
+#include "wire/fbt.h"
 #include "wire/line_map.h"
 #include "wire/line_truth.h"
 
@@ -33,6 +34,7 @@ struct InstructionWalkStats {
 
 struct LoadStoreStats {
   PerTenant<Counter> instructions, lines, completed_lines, latency;
+  PerTenant<Counter> tlb_missed, tlb_missed_l1_hits, tlb_missed_l1_merges;
   Counter blocked_cycles;
   InstructionWalkStats walks;
   void describe(StatFields& v) {
@@ -40,6 +42,10 @@ struct LoadStoreStats {
     v("lines", lines, "lines", "line requests of these instructions");
     v("completed_lines", completed_lines, "lines", "line requests answered");
     v("latency", latency, "cycles", "issue to completion, summed over memory instructions");
+    v("tlb_missed", tlb_missed, "lines", "line loads whose page missed in the L1 TLB, before the L1");
+    v("tlb_missed_l1_hits", tlb_missed_l1_hits, "lines", "of those, loads that then hit in the L1");
+    v("tlb_missed_l1_merges", tlb_missed_l1_merges, "lines",
+      "of those, loads that then joined a pending fetch of the L1");
     v("blocked_cycles", blocked_cycles, "cycles", "cycles in which the oldest access was refused");
     v.identity("every line request is answered", sum(lines), sum(completed_lines));
     v.group("walks", walks);
@@ -55,6 +61,13 @@ class LoadStoreUnit {
     AccessPool& accesses;
     LineTruth& truth;
     Translator::Wiring translation;
+    /// If pages may go while the SM runs: where it hears of that, and where it says that its L1 has forgotten them.
+    struct Pages {
+      Link<PageInvalidation>* invalidations = nullptr;
+      Funnel<u32>* acknowledgements = nullptr;  // input: the SM's number
+      u32 page_shift = 12;
+    };
+    Pages pages = {};
   };
   /// A memory instruction all of whose lines have been answered.
   struct Done {
@@ -76,6 +89,9 @@ class LoadStoreUnit {
   void accept_translations(Cycle now) {
     if (translator_.has_answer(now)) take_translations(now);
   }
+  void accept_invalidations(Cycle now) {
+    if (wiring_.pages.invalidations != nullptr) take_invalidations(now);
+  }
   void advance(Cycle now);
   Cycle next_wakeup(Cycle now) const;
 
@@ -93,6 +109,7 @@ class LoadStoreUnit {
 
   LoadStoreStats stats;
   L1Stats& l1_stats() { return l1_.stats; }
+  L1FilterStats* l1_filter_stats() { return l1_.filter_stats(); }
 
  private:
   struct Record {
@@ -132,6 +149,7 @@ class LoadStoreUnit {
            (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
   void take_translations(Cycle now);
+  void take_invalidations(Cycle now);
   bool is_still_refused(Cycle now);
   bool access_next(Cycle now);
   bool access_head(Cycle now);
@@ -175,6 +193,7 @@ class LoadStoreUnit {
   u32 hit_cycles_;
   const TranslateAt translate_at_;
   Cycle blocked_since_ = kNever;
+  std::vector<u32> acknowledgements_;  // that found no place yet
   // Why the access whose turn it is was refused, if it was for one of these reasons.
   static constexpr u32 kNoSlice = ~u32{0};
   bool awaits_line_ = false;       // the L1 has no place for its miss, and no line has come since

@@ -31,6 +31,7 @@ Cycle Sm::tick(Cycle now) {
   wake_sleeping_warps(now);
   accept_memory(now);
   memory_.accept_translations(now);
+  memory_.accept_invalidations(now);
   memory_.advance(now);
   issue(now);
   send_done(now);

@@ -31,11 +31,11 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
     pa = truth;
     return Outcome::kKnown;
   }
-  const u64 page = page_of(access);
-  if (pages_ == 0 || page_number_[last_page_] != page) {
-    const u32 known = known_page(page);
+  const u64 unit = unit_of(access);
+  if (pages_ == 0 || page_number_[last_page_] != unit) {
+    const u32 known = known_page(unit);
     if (known == kNoPage) {
-      if (look_up(access, page, now) == Outcome::kRefused) return Outcome::kRefused;
+      if (look_up(access, unit, now) == Outcome::kRefused) return Outcome::kRefused;
     } else {
       last_page_ = known;
     }
@@ -63,48 +63,51 @@ bool Translator::has_places_for(const CoalescedLines& lines, TenantId tenant) {
   return !awaits_answer_;
 }
 
-u32 Translator::known_page(u64 page) const {
+u32 Translator::known_page(u64 unit) const {
   for (u32 i = 0; i < pages_; ++i) {
-    if (page_number_[i] == page) return i;
+    if (page_number_[i] == unit) return i;
   }
   return kNoPage;
 }
 
-/// The first line of a page of its instruction. A refusal changes nothing.
-Translator::Outcome Translator::look_up(const LineAccess& access, u64 page, Cycle now) {
+/// The first line of a page of its instruction, or any line if each is looked up. A refusal changes nothing.
+Translator::Outcome Translator::look_up(const LineAccess& access, u64 unit, Cycle now) {
   if (config_.blocking && !misses_.empty()) return Outcome::kRefused;
   if (awaits_answer_) return Outcome::kRefused;
-  const u64 key = page_key(access.tenant, page_shift_, page);
+  const u64 page = page_of(access), key = page_key(access.tenant, page_shift_, page);
   Page its;
   if (const i32 entry = tlb_.find(key); entry >= 0) {
     its.frame = tlb_.use(entry);
     ++stats.hits[access.tenant];
   } else {
-    const Join outlook = misses_.would_join(key);
-    awaits_answer_ = outlook == Join::kFull;
+    Join outlook = Join::kFirst;
+    if (config_.merge_misses) outlook = misses_.would_join(key);
+    awaits_answer_ = outlook == Join::kFull || (!config_.merge_misses && misses_.full());
     if (awaits_answer_) return Outcome::kRefused;
+    const Port& port = wiring_.port;
+    awaits_place_ = outlook == Join::kFirst && !port.requests->can_push(index(sm_), now);
+    if (awaits_place_) return Outcome::kRefused;
+    its.wait = waits_.make();
     if (outlook == Join::kFirst) {
-      const Port& port = wiring_.port;
-      awaits_place_ = !port.requests->can_push(index(sm_), now);
-      if (awaits_place_) return Outcome::kRefused;
       port.requests->push(index(sm_), now,
                           {.key = key,
                            .page = page,
                            .inst = access.dynamic_id,
+                           .tag = its.wait.raw,
                            .port = index(sm_),
                            .sm = sm_,
                            .warp = access.warp,
                            .tenant = access.tenant});
+    } else if (port.merged_warps != nullptr) {
+      tell_of_merge(access, key, now);
     }
-    if (outlook == Join::kMerged && wiring_.port.merged_warps != nullptr) tell_of_merge(access, key, now);
-    its.wait = waits_.make();
-    waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst, access.warp};
-    misses_.join(key, its.wait);
+    waits_[its.wait] = {{}, {}, access.record, pages_, now, outlook == Join::kFirst, access.warp, access.tenant};
+    misses_.join(config_.merge_misses ? key : its.wait.raw, its.wait);
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
   }
   ++stats.lookups[access.tenant];
   last_page_ = pages_;
-  page_number_[pages_] = page;
+  page_number_[pages_] = unit;
   page_[pages_] = its;
   ++pages_;
   return Outcome::kKnown;
@@ -122,6 +125,7 @@ void Translator::tell_of_merge(const LineAccess& access, u64 key, Cycle now) {
 void Translator::park(WaitRef wait, const LineAccess& access) {
   const ParkedRef ref = parked_.make();
   parked_[ref].access = access;
+  parked_[ref].access.tlb_missed = true;
   Wait& its = waits_[wait];
   (its.first.valid() ? parked_[its.last].next : its.first) = ref;
   its.last = ref;

@@ -1,6 +1,6 @@
 // How an SM learns where its pages lie: its L1 TLB, the misses under way, and the line accesses that wait for them.
-// Every memory instruction asks once for each page that it touches; its other lines on that page use the answer. Lines
-// of a page that is not known yet are set aside, and others go on, unless the TLB is blocking. On an ideal machine
+// Every memory instruction asks once for each page that it touches, and its other lines on that page use the answer; or,
+// if the machine says so, once for each line. Lines of a page that is not known yet are set aside, and others go on, unless the TLB is blocking. On an ideal machine
 // every page is known at once.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -39,6 +39,7 @@ struct LineAccess {
   u8 lane_bytes = 0;
   AccessKind kind{};
   bool past_l1 = false;
+  bool tlb_missed = false;
   [[no_unique_address]] WantedLine wanted{};
 };
 
@@ -120,10 +121,14 @@ class Translator {
   /// Calls `each(tenant, warps)` for every page that is awaited: how many warps wait for it.
   template <class F>
   void each_miss(F&& each) const {
-    misses_.for_each_entry([&](u64 key, auto&& visit) {
+    misses_.for_each_entry([&](u64, auto&& visit) {
       u64 warps = 0;
-      visit([&](WaitRef ref) { warps |= u64{1} << waits_[ref].warp; });
-      each(tenant_of_key(key), static_cast<u32>(std::popcount(warps)));
+      TenantId tenant{};
+      visit([&](WaitRef ref) {
+        warps |= u64{1} << waits_[ref].warp;
+        tenant = waits_[ref].tenant;
+      });
+      each(tenant, static_cast<u32>(std::popcount(warps)));
     });
   }
   void explain(std::ostream& out) const;
@@ -148,6 +153,7 @@ class Translator {
     Cycle since = 0;
     bool asked = false;  // it is the one that asked for the page
     u8 warp = 0;
+    TenantId tenant{};
   };
   struct Page {
     WaitRef wait;  // not valid: the frame is known
@@ -155,9 +161,13 @@ class Translator {
   };
 
   u64 page_of(const LineAccess& access) const { return access.line >> lines_per_page_shift_; }
+  /// What is looked up once for each instruction.
+  u64 unit_of(const LineAccess& access) const {
+    return config_.look_up == L1TlbConfig::LookUp::kPage ? page_of(access) : access.line;
+  }
   bool has_places_for(const CoalescedLines& lines, TenantId tenant);
-  u32 known_page(u64 page) const;
-  Outcome look_up(const LineAccess& access, u64 page, Cycle now);
+  u32 known_page(u64 unit) const;
+  Outcome look_up(const LineAccess& access, u64 unit, Cycle now);
   void tell_of_merge(const LineAccess& access, u64 key, Cycle now);
   void park(WaitRef wait, const LineAccess& access);
   void release(WaitRef ref, const Translation& answer, Cycle now);
@@ -179,7 +189,7 @@ class Translator {
   Pool<Wait> waits_;
   Pool<Parked> parked_;
   ParkedRef ready_first_, ready_last_;
-  // The pages that the instruction at the head has asked for.
+  // The pages, or lines, that the instruction at the head has looked up.
   u32 pages_ = 0;
   u32 last_page_ = 0;
   std::array<u64, kMaxLines> page_number_{};
@@ -204,13 +214,14 @@ void Translator::accept(Cycle now, F&& on_walk) {
     const TenantId tenant = tenant_of_key(answer.key);
     ++stats.answers[tenant];
     u64 warps = 0;
-    stats.waiting_instructions[tenant] += misses_.release(answer.key, [&](WaitRef ref) {
-      warps |= u64{1} << waits_[ref].warp;
-      if (waits_[ref].asked && answer.walk.accesses > 0) {
-        on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
-      }
-      release(ref, answer, now);
-    });
+    stats.waiting_instructions[tenant] +=
+        misses_.release(config_.merge_misses ? answer.key : answer.tag, [&](WaitRef ref) {
+          warps |= u64{1} << waits_[ref].warp;
+          if (waits_[ref].asked && answer.walk.accesses > 0) {
+            on_walk(waits_[ref].record, answer.walk, answer.walk.finished - waits_[ref].since);
+          }
+          release(ref, answer, now);
+        });
     most_stalled_[tenant] = std::max(most_stalled_[tenant], static_cast<u32>(std::popcount(warps)));
   }
 }

@@ -42,6 +42,15 @@ PhysAddr AddressSpaces::remap(TenantId tenant, VirtAddr va) {
   return place(tenant, va);
 }
 
+PhysAddr AddressSpaces::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
+  const u64 page = ~((u64{1} << shift_) - 1);
+  const PhysAddr frame = locate(tenant, {of.raw & page});
+  SIM_CHECK(frame != kUnmapped, "tenant {} has no frame at {:#x} to give another name", index(tenant), of.raw);
+  Space& space = spaces_[index(tenant)];
+  frame_of(space, va) = frame.raw;
+  return tables_.map(root_for(space, va), va, frame);
+}
+
 u64& AddressSpaces::frame_of(Space& space, VirtAddr va) {
   const u64 page = (va.raw - GuestMemory::kBase) >> shift_;
   return page < space.frames.size() ? space.frames[page] : space.far_frames[page];

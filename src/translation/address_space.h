@@ -43,6 +43,10 @@ class AddressSpaces {
   /// changed: whoever holds a copy of it, or the translation, must forget it.
   PhysAddr remap(TenantId tenant, VirtAddr va);
 
+  /// Makes a page lie where another one of the tenant lies: a synonym. Returns where the entry lies that was changed. The page
+  /// may not be freed or moved afterwards.
+  PhysAddr alias(TenantId tenant, VirtAddr va, VirtAddr of);
+
   u32 page_shift() const { return shift_; }
   /// Where an address lies, or kUnmapped.
   PhysAddr locate(TenantId tenant, VirtAddr va) const {

@@ -61,10 +61,13 @@ struct TlbConfig {
 };
 
 struct L1TlbConfig : TlbConfig {
+  enum class LookUp : u8 { kPage, kLine };
   enum class Admit : u8 { kPage, kInstruction };
   u32 hit_cycles = 1;
   u32 miss_entries = 64;
   u32 miss_merges = 64;
+  LookUp look_up = LookUp::kPage;
+  bool merge_misses = true;
   Admit admit = Admit::kPage;
   bool blocking = false;
   L1TlbConfig() { entries = 64; }
@@ -73,6 +76,10 @@ struct L1TlbConfig : TlbConfig {
     v("hit_cycles", hit_cycles, in(0, 1000), "latency of a look-up, before the access to the L1 cache");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs): pages that an SM may wait for at a time");
     v("miss_merges", miss_merges, in(1, 4096), "memory instructions that may wait for one page");
+    v("look_up", look_up, {"page", "line"},
+      "what a memory instruction looks up: each page that it touches once, or the page of each of its lines");
+    v("merge_misses", merge_misses,
+      "look-ups of a page that is being asked for wait for that answer instead of asking the L2 TLB again");
     v("admit", admit, {"page", "instruction"},
       "what needs free miss entries before its look-up: the next page only, or all pages of an instruction that miss");
     v("blocking", blocking, "no look-ups while a miss is pending");
@@ -80,6 +87,8 @@ struct L1TlbConfig : TlbConfig {
   void validate(Validation& v) const {
     TlbConfig::validate(v);
     v.require(entries > 0, "entries", "must be at least 1");
+    v.require(admit == Admit::kPage || (look_up == LookUp::kPage && merge_misses), "admit",
+              "must be \"page\" when each line is looked up, or misses are not merged");
   }
 };
 
@@ -151,6 +160,39 @@ struct WalkCacheConfig {
     return {
         .entries = entries, .ways = ways == 0 ? entries : ways, .replacement = replacement, .hash = SetHash::kFolded};
   }
+};
+
+/// The forward-backward table behind a virtual L2.
+struct FbtConfig {
+  enum class LargePages : u8 { kParts, kCounter };
+  u32 entries = 0;
+  u32 ways = 8;
+  u32 cycles = 5;
+  u32 link_cycles = 10;
+  u32 ports = 1;
+  bool second_level = false;
+  bool merge_misses = false;
+  LargePages large_pages = LargePages::kParts;
+  void describe(Fields& v) {
+    v("entries", entries, in(0, 1 << 20), "pages in the table; 0: no table");
+    v("ways", ways, in(1, 64), "associativity of the forward and of the backward table");
+    v("cycles", cycles, in(1, 1000), "cycles of an access");
+    v("link_cycles", link_cycles, in(1, 1000), "link latency between an L2 slice, or an SM, and the table, each way");
+    v("ports", ports, in(1, 64), "accesses per cycle");
+    v("second_level", second_level, "misses of the L2 TLB are looked up in the forward table before they are walked");
+    v("merge_misses", merge_misses,
+      "misses of the L2 to a page that is being translated wait for that answer instead of asking the L2 TLB again");
+    v("large_pages", large_pages, {"parts", "counter"},
+      "pages of more than 4 KB: parts: an entry for each 4 KB of them that is touched; counter: one entry that counts "
+      "lines "
+      "instead of naming them");
+  }
+  void validate(Validation& v) const {
+    v.require(entries % ways == 0 && (entries == 0 || std::has_single_bit(entries / ways)), "entries",
+              "must be a power of two times ways ({})", ways);
+  }
+  /// Of the pages that entries stand for.
+  u32 table_page_shift(u32 page_shift) const { return large_pages == LargePages::kParts ? 12 : page_shift; }
 };
 
 /// A TLB in front of the walks, as an IOMMU has.

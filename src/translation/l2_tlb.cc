@@ -17,7 +17,8 @@ L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
       fill_policy_(config.fill.make(
           {.tenants = wiring_.tenants, .sms = wiring_.sms, .warps = wiring_.warps, .seed = wiring_.seed})),
       bypass_(TlbConfig{.entries = fill_policy_->bypass_entries()}, wiring_.mistake),
-      misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size())),
+      // A port that does not merge asks for a page as often as it may await answers.
+      misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size()) * wiring_.replies_per_port),
       hits_(config.ports * wiring_.tlbs * (config.hit_cycles + 1)),
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
@@ -55,26 +56,28 @@ L2Tlb::MissPort& L2Tlb::port_of(TenantId tenant) {
 
 void L2Tlb::accept_results(Cycle now) {
   for (u32 i = 0; i < wiring_.mmus.size(); ++i) {
-    const MmuPort& mmu = wiring_.mmus[i];
-    while (mmu.results->front(now)) {
-      Translation result = mmu.results->pop(now);
-      const TenantId tenant = tenant_of_key(result.key);
-      at_mmu_[i].remove(tenant);
-      ++stats.fills[tenant];
-      event(now, "page {:#x} arrives", result.key);
-      bool first = true;
-      askers_.clear();
-      misses_.release(result.key, tenant, [&](const Waiter& waiter) {
-        askers_.push_back(waiter.asker);
-        if (first) stats.miss_cycles[tenant] += now - waiter.since;
-        reply(waiter.port, result, now);
-        // The walk is the first one's; the others only waited for it.
-        if (std::exchange(first, false)) result.walk = {};
-      });
-      fill(result, tenant);
-      let_go(result.key);
+    for (Link<Translation>* results : {wiring_.mmus[i].results, wiring_.mmus[i].early_results}) {
+      while (results != nullptr && results->front(now)) accept_result(results->pop(now), i, now);
     }
   }
+}
+
+void L2Tlb::accept_result(Translation result, u32 mmu, Cycle now) {
+  const TenantId tenant = tenant_of_key(result.key);
+  at_mmu_[mmu].remove(tenant);
+  ++stats.fills[tenant];
+  event(now, "page {:#x} arrives", result.key);
+  bool first = true;
+  askers_.clear();
+  misses_.release(result.key, tenant, [&](const Waiter& waiter) {
+    askers_.push_back(waiter.asker);
+    if (first) stats.miss_cycles[tenant] += now - waiter.since;
+    result.tag = waiter.tag;
+    reply(waiter.port, result, now);
+    // The walk is the first one's; the others only waited for it.
+    if (std::exchange(first, false)) result.walk = {};
+  });
+  fill(result, tenant);
 }
 
 void L2Tlb::fill(const Translation& result, TenantId tenant) {
@@ -170,7 +173,7 @@ void L2Tlb::look_up(Cycle now) {
   }
 }
 
-/// A page has become known, or is awaited: whoever was held up with it need not wait for a place.
+/// A page is awaited: whoever was held up with it need not wait for a place.
 void L2Tlb::let_go(u64 key) {
   for (u32 word = 0; word < held_up_.size(); ++word) {
     for (u64 left = held_up_[word]; left != 0; left &= left - 1) {
@@ -190,10 +193,10 @@ bool L2Tlb::look_up_one(const TranslationRequest& request, Cycle now) {
     bypass_stats.hits[request.tenant] += entry >= 0;
   }
   if (entry >= 0) {
-    hits_.push({{request.key, tlb->use(entry), {}}, request.port, now + config_.hit_cycles});
+    hits_.push({{request.key, tlb->use(entry), {}, request.tag}, request.port, now + config_.hit_cycles});
     ++stats.hits[request.tenant];
   } else {
-    switch (misses_.join(request.key, {request.port, {request.sm, request.warp}, now}, request.tenant)) {
+    switch (misses_.join(request.key, {request.port, {request.sm, request.warp}, now, request.tag}, request.tenant)) {
       case Join::kFull:
         return false;
       case Join::kMerged:

@@ -52,6 +52,7 @@ class L2Tlb final : public Unit {
     Funnel<TranslationRequest>* requests;
     Link<Translation>* results;
     u32 inputs = 1;
+    Link<Translation>* early_results = nullptr;  // of what stands in between and may know the answer, if anything does
   };
   struct Wiring {
     Funnel<TranslationRequest>& requests;          // an input for each port: SMs, or the stages behind slices of the L2
@@ -95,6 +96,7 @@ class L2Tlb final : public Unit {
     u32 port = 0;
     TlbAsker asker;
     Cycle since = 0;
+    u32 tag = 0;
   };
   struct Hit {
     Translation answer;
@@ -122,6 +124,7 @@ class L2Tlb final : public Unit {
 
   void accept_merged_warps(Cycle now);
   void accept_results(Cycle now);
+  void accept_result(Translation result, u32 mmu, Cycle now);
   void fill(const Translation& result, TenantId tenant);
   void look_up(Cycle now);
   bool look_up_one(const TranslationRequest& request, Cycle now);

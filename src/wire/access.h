@@ -25,13 +25,14 @@ struct alignas(64) Access {
   u8 warp = 0;
   TenantId tenant{};
   AccessKind kind = AccessKind::kLoad;
-  u8 walk_level = 0;     // 1 root .. 4 leaf; 0 for data
-  u8 bytes = 0;          // of data that a store carries; 0 means a whole line
-  bool past_l1 = false;  // a load that neither looks into the L1 nor fills it
-  u32 owner = 0;         // what the birthplace needs to find its own record again
-  u32 atomic = 0;        // AtomicRef of an atomic
-  u64 lanes = 0;         // the lanes of an atomic that touch this line
-  u64 words = 0;         // the 4-byte words of the line that are touched in full
+  u8 walk_level = 0;        // 1 root .. 4 leaf; 0 for data
+  u8 bytes = 0;             // of data that a store carries; 0 means a whole line
+  bool past_l1 = false;     // a load that neither looks into the L1 nor fills it
+  bool tlb_missed = false;  // its page was not in the L1 TLB
+  u32 owner = 0;            // what the birthplace needs to find its own record again
+  u32 atomic = 0;           // AtomicRef of an atomic
+  u64 lanes = 0;            // the lanes of an atomic that touch this line
+  u64 words = 0;            // the 4-byte words of the line that are touched in full
 };
 static_assert(sizeof(Access) == 64);
 

@@ -12,6 +12,8 @@ namespace terrace {
 inline constexpr PhysAddr kUnknownLine{~u64{0}};
 
 struct DramRequest {
+  /// Word for the forward-backward table on the way: the line left unchanged, or is written to for the first time.
+  enum class Notice : u8 { kNone, kDropped, kWritten };
   PhysAddr line;   // address of the line's first byte
   LineKey name{};  // what the requester calls it; comes back with the reply
   u32 tag = 0;     // comes back with the reply and means nothing to the channel: a walker, or who asks for the line
@@ -19,8 +21,10 @@ struct DramRequest {
   u8 walk_level = 0;                      // 0 for data
   u64 words = ~u64{0};                    // of the line that a write carries; bursts without any are left out
   bool write = false;                     // writes are posted: no reply
+  bool for_write = false;                 // a fetch on behalf of a store or an atomic
+  Notice notice = Notice::kNone;          // never reaches a channel
   [[no_unique_address]] LineCopy copy{};  // what a write carries
-  bool is_posted() const { return write; }
+  bool is_posted() const { return write || notice != Notice::kNone; }
 };
 
 /// The first instruction that asks for a line: its SM and warp.

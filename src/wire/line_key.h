@@ -22,6 +22,8 @@ class LineKey {
   static constexpr LineKey from_raw(u64 raw) { return LineKey(raw); }
 
   constexpr bool is_physical() const { return raw_ >> kNumberBits == 0; }
+  /// Whose virtual memory; of a virtual name.
+  constexpr TenantId tenant() const { return TenantId((raw_ >> kNumberBits) - 1); }
   constexpr bool is_line() const { return raw_ >> kNumberBits != 0xff; }
   constexpr u64 number() const { return raw_ & ((u64{1} << kNumberBits) - 1); }
   /// Space and number in one word. Names of physical lines are their numbers.

@@ -119,6 +119,26 @@ void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& cop
   in_flight(ref).copy.own = writes(copy.line, access.sm).performed;
 }
 
+void LineTruth::enters_l2(LineKey name, const LineCopy& copy) {
+  if (name.is_physical()) return;
+  const auto [its, is_new] = name_of_.emplace(copy.line, name.raw());
+  SIM_CHECK(is_new || its->second == name.raw(), "line {:#x} is in the L2 under two names, {:#x} and {:#x}", copy.line,
+            its->second, name.raw());
+  line_named_[name.raw()] = copy.line;
+  SIM_CHECK(!is_tracked || is_tracked(name),
+            "line {:#x} is in the L2 and the forward-backward table does not know of it", name.raw());
+}
+
+void LineTruth::leaves_l2(LineKey name) {
+  if (name.is_physical()) return;
+  const auto its = line_named_.find(name.raw());
+  SIM_CHECK(its != line_named_.end(), "line {:#x} leaves the L2, which never had it", name.raw());
+  SIM_CHECK(!is_tracked || is_tracked(name),
+            "line {:#x} leaves the L2 and the forward-backward table does not know of it", name.raw());
+  name_of_.erase(its->second);
+  line_named_.erase(its);
+}
+
 /// A request reaches the L2 later than now: it must find at least what has been performed by now, and every write that
 /// its SM sent before it, itself included.
 WantedLine LineTruth::asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const {

@@ -60,6 +60,11 @@ class LineTruth {
   LineCopy taken(const Access& access);
   void performs(LineCopy& copy, const Access& access);
   void answers(AccessRef ref, const Access& access, const LineCopy& copy);
+  // A line with a virtual name is kept in the L2 from now on, or no more: no line has two names there, and a table that keeps
+  // track of lines knows of each.
+  void enters_l2(LineKey name, const LineCopy& copy);
+  void leaves_l2(LineKey name);
+  std::function<bool(LineKey)> is_tracked;
 
   // An SM: an access leaves the head of its queue; a store or atomic counts as sent from then on. What a walker asks for.
   WantedLine asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const;
@@ -108,8 +113,9 @@ class LineTruth {
   std::vector<std::array<u64, kMaxTenants>> l1_is_from_;  // by SM: what its L1 holds of a tenant is not older
   // Never iterated.
   std::unordered_map<u64, Line> lines_;
-  std::unordered_map<u64, Writes> writes_;  // by SM and line
-  std::vector<InFlight> in_flight_;         // by place in the pool of accesses
+  std::unordered_map<u64, Writes> writes_;             // by SM and line
+  std::unordered_map<u64, u64> line_named_, name_of_;  // in a virtual L2: by name, and by line
+  std::vector<InFlight> in_flight_;                    // by place in the pool of accesses
 };
 
 }  // namespace terrace
@@ -135,6 +141,8 @@ class LineTruth {
   LineCopy taken(const Access&) const { return {}; }
   void performs(LineCopy&, const Access&) const {}
   void answers(AccessRef, const Access&, const LineCopy&) const {}
+  void enters_l2(LineKey, const LineCopy&) const {}
+  void leaves_l2(LineKey) const {}
   WantedLine asks(TenantId, VirtAddr, SmId, bool) const { return {}; }
   void writes_line(TenantId, VirtAddr, SmId) const {}
   WantedLine asks(LineKey) const { return {}; }

@@ -28,6 +28,7 @@ struct TranslationRequest {
   u64 key = 0;
   u64 page = 0;  // virtual address / page size
   u32 inst = 0;  // the dynamic instruction that asked first
+  u32 tag = 0;   // comes back with the answer
   u16 port = 0;  // where the answer goes
   SmId sm{};     // of the instruction
   u8 warp = 0;
@@ -52,6 +53,7 @@ struct Translation {
   u64 key = 0;
   PhysAddr frame;  // where the page begins
   WalkReport walk;
+  u32 tag = 0;  // of the request that it answers
 };
 
 }  // namespace terrace

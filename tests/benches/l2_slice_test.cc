@@ -88,7 +88,7 @@ class L2Bench {
     }
     slice = std::make_unique<L2Slice>(
         scheduler, config, options.noc, kLineBytes, accesses,
-        L2Slice::Wiring{requests, replies, 0, memory, map, truth, options.virtual_names, options.tenants, 1},
+        L2Slice::Wiring{requests, replies, 0, memory, map, truth, options.virtual_names, {}, options.tenants, 1},
         [this](TenantId, u32 which, u64) { performed.push_back({which, scheduler.now()}); });
     const UnitId id = scheduler.add(*slice, "l2");
     slice->connect(id);

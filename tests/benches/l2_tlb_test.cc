@@ -35,6 +35,7 @@ struct Ask {
   u32 tenant = 0;
   u32 inst = 0;
   u8 warp = 0;
+  u32 tag = 0;
 };
 
 class TlbBench {
@@ -89,6 +90,7 @@ class TlbBench {
                     {.key = key(what.tenant, what.page),
                      .page = what.page,
                      .inst = what.inst,
+                     .tag = what.tag,
                      .port = static_cast<u16>(what.sm),
                      .sm = SmId(static_cast<u16>(what.sm)),
                      .warp = what.warp,
@@ -346,16 +348,27 @@ TEST(L2TlbBench, BehindAMissThatFindsNoPlaceItsOwnSmWaits) {
   EXPECT_EQ(bench.answered(1, 0), freed + 1 + kHit + kLink);
 }
 
-TEST(L2TlbBench, ARequestWhosePageHasComeMeanwhileNeedsNoPlace) {
+TEST(L2TlbBench, RequestsOfOneSmForOnePageWaitTogetherInOnePlace) {
   TlbBench bench(one_miss());
-  // As many may wait for a page as there are SMs: the fourth is held up, and so is the miss of SM 2.
   for (u32 k = 0; k < 4; ++k) bench.ask(0, {.page = 2, .sm = 1});
   bench.ask(10, {.page = 5, .sm = 2});
   bench.run();
   const Cycle freed = TlbBench::kMissTrip - kLink;
   ASSERT_EQ(bench.walks(), (Pages{2, 5}));
   EXPECT_EQ(bench.walked[0].seen[1].at, freed + kHit + kTransit) << "it takes the only place";
-  EXPECT_EQ(bench.answered(1, 3), freed + 1 + kHit + kLink);
+  for (u32 k = 0; k < 4; ++k) EXPECT_EQ(bench.answered(1, k), TlbBench::kMissTrip + k) << "each has its own answer";
+}
+
+TEST(L2TlbBench, AnAnswerCarriesTheTagOfItsRequestWhetherItMissedJoinedOrHit) {
+  TlbBench bench(one_miss());
+  bench.ask(0, {.page = 2, .sm = 1, .tag = 7});
+  bench.ask(1, {.page = 2, .sm = 1, .tag = 9});
+  bench.ask(200, {.page = 2, .sm = 1, .tag = 8});
+  bench.run();
+  ASSERT_EQ(bench.answers[1].seen.size(), 3u);
+  EXPECT_EQ(bench.answers[1].seen[0].what.tag, 7u);
+  EXPECT_EQ(bench.answers[1].seen[1].what.tag, 9u);
+  EXPECT_EQ(bench.answers[1].seen[2].what.tag, 8u);
 }
 
 TEST(L2TlbBench, TlbsOfTenantsDoNotPushEachOtherOut) {

@@ -80,9 +80,9 @@ class TranslatorBench {
     return requests.next_ready(0) == 0 ? requests.pop(0, now) : TranslationRequest{};
   }
   /// The L2 TLB answers; the SM takes it a cycle later.
-  void answer(u64 page, TenantId tenant = kOne, const WalkReport& walk = {}) {
+  void answer(u64 page, TenantId tenant = kOne, const WalkReport& walk = {}, u32 tag = 0) {
     const u64 number = kFirstPage + page;
-    answers.push(now, {page_key(tenant, 12, number), spaces.locate(tenant, {number << 12}), walk});
+    answers.push(now, {page_key(tenant, 12, number), spaces.locate(tenant, {number << 12}), walk, tag});
     ++now;
     unit.accept(now, [&](u32 record, const WalkReport& report, Cycle latency) {
       walks.push_back({record, report.accesses, latency});
@@ -396,7 +396,7 @@ TEST(TranslatorBench, AJoiningWarpOfWhichTheL2TlbCannotBeToldIsCountedAndWaitsFo
     L1TlbConfig config = small_tlb();
     config.miss_merges = 4;
     TranslatorBench bench(config, {.merged_warps = wanted});  // word of one warp may be on the way
-    for (const u8 warp : {3, 4, 5}) {
+    for (const u8 warp : {u8{3}, u8{4}, u8{5}}) {
       EXPECT_EQ(bench.instruction(bench.line(1, 0, kTwo, warp)), Outcome::kSetAside);
     }
     EXPECT_EQ(bench.unit.stats.merges[kTwo].value, 2u);
@@ -408,6 +408,113 @@ TEST(TranslatorBench, AJoiningWarpOfWhichTheL2TlbCannotBeToldIsCountedAndWaitsFo
       EXPECT_EQ(bench.merged.pop(0, bench.now).warp, 4) << "the first of the two was told of";
     }
   }
+}
+
+L1TlbConfig by_line(bool merge_misses) {
+  L1TlbConfig config = small_tlb();
+  config.miss_entries = config.miss_merges = 4;
+  config.look_up = L1TlbConfig::LookUp::kLine;
+  config.merge_misses = merge_misses;
+  return config;
+}
+
+TEST(TranslatorBench, ByLineAnInstructionLooksUpEachOfItsLines) {
+  TranslatorBench bench(by_line(true));
+  bench.learn(1);
+  for (u64 i = 0; i < 4; ++i) {
+    EXPECT_EQ(bench.ask(bench.line(1, i)), Outcome::kKnown);
+    EXPECT_EQ(bench.pa, bench.where(bench.line(1, i)));
+  }
+  bench.unit.begin_instruction();
+  EXPECT_EQ(bench.unit.stats.lookups[kOne].value, 1 + 4u);
+  EXPECT_EQ(bench.unit.stats.hits[kOne].value, 4u);
+}
+
+TEST(TranslatorBench, ByLineALineThatIsRefusedElsewhereIsNotLookedUpAgain) {
+  TranslatorBench bench(by_line(true));
+  bench.learn(1);
+  bench.ask(bench.line(1, 0));
+  bench.ask(bench.line(1, 0));
+  EXPECT_EQ(bench.unit.stats.lookups[kOne].value, 1 + 1u);
+}
+
+TEST(TranslatorBench, ByLineMergedMissesOfAPageAreOneQuestion) {
+  TranslatorBench bench(by_line(true));
+  for (u64 i = 0; i < 3; ++i) EXPECT_EQ(bench.ask(bench.line(1, i)), Outcome::kSetAside);
+  bench.unit.begin_instruction();
+  EXPECT_EQ(bench.unit.stats.lookups[kOne].value, 3u);
+  EXPECT_EQ(bench.unit.stats.misses[kOne].value, 1u);
+  EXPECT_EQ(bench.unit.stats.merges[kOne].value, 2u);
+  ++bench.now;
+  EXPECT_NE(bench.question().key, 0u);
+  EXPECT_EQ(bench.question().key, 0u);
+  bench.answer(1);
+  for (u64 i = 0; i < 3; ++i) {
+    ASSERT_TRUE(bench.unit.any_ready());
+    EXPECT_EQ(bench.unit.ready_address(), bench.where(bench.line(1, i)));
+    bench.unit.pop_ready();
+  }
+  EXPECT_TRUE(bench.unit.idle());
+  bench.expect_identities();
+}
+
+TEST(TranslatorBench, MissesThatAreNotMergedAskOnceForEachLookUp) {
+  TranslatorBench bench(by_line(false));
+  for (u64 i = 0; i < 2; ++i) bench.ask(bench.line(1, i));
+  bench.unit.begin_instruction();
+  bench.instruction(bench.line(1, 2));
+  EXPECT_EQ(bench.unit.stats.misses[kOne].value, 3u);
+  EXPECT_EQ(bench.unit.stats.merges[kOne].value, 0u);
+  ++bench.now;
+  for (u64 i = 0; i < 3; ++i) EXPECT_EQ(bench.question().key, page_key(kOne, 12, kFirstPage + 1));
+  EXPECT_EQ(bench.question().key, 0u);
+}
+
+TEST(TranslatorBench, MissesThatAreNotMergedWaitEachForItsOwnAnswer) {
+  TranslatorBench bench(by_line(false));
+  for (u64 i = 0; i < 3; ++i) bench.ask(bench.line(1, i));
+  bench.unit.begin_instruction();
+  ++bench.now;
+  u32 tags[3];
+  for (u32& tag : tags) tag = bench.question().tag;
+  for (const u64 i : {1u, 2u, 0u}) {
+    EXPECT_FALSE(bench.unit.any_ready());
+    bench.answer(1, kOne, {}, tags[i]);
+    ASSERT_TRUE(bench.unit.any_ready()) << i;
+    EXPECT_EQ(bench.unit.ready_address(), bench.where(bench.line(1, i)));
+    bench.unit.pop_ready();
+  }
+  EXPECT_TRUE(bench.unit.idle());
+  bench.expect_identities();
+}
+
+TEST(TranslatorBench, ByPageMissesThatAreNotMergedAskOnceForEachInstruction) {
+  L1TlbConfig config = by_line(false);
+  config.look_up = L1TlbConfig::LookUp::kPage;
+  TranslatorBench bench(config);
+  for (u64 i = 0; i < 2; ++i) bench.ask(bench.line(1, i));
+  bench.unit.begin_instruction();
+  bench.instruction(bench.line(1, 2));
+  EXPECT_EQ(bench.unit.stats.misses[kOne].value, 2u);
+  ++bench.now;
+  bench.answer(1, kOne, {}, bench.question().tag);
+  for (u64 i = 0; i < 2; ++i) {
+    ASSERT_TRUE(bench.unit.any_ready()) << "both lines of the first";
+    bench.unit.pop_ready();
+  }
+  EXPECT_FALSE(bench.unit.any_ready());
+  bench.answer(1, kOne, {}, bench.question().tag);
+  EXPECT_TRUE(bench.unit.any_ready());
+}
+
+TEST(TranslatorBench, MissesThatAreNotMergedTakeAPlaceEach) {
+  TranslatorBench bench(by_line(false), {.input_places = 8});
+  for (u64 i = 0; i < 4; ++i) EXPECT_EQ(bench.ask(bench.line(1, i)), Outcome::kSetAside);
+  EXPECT_EQ(bench.ask(bench.line(1, 4)), Outcome::kRefused);
+  EXPECT_TRUE(bench.unit.still_refuses(bench.now));
+  ++bench.now;
+  bench.answer(1, kOne, {}, bench.question().tag);
+  EXPECT_EQ(bench.ask(bench.line(1, 4)), Outcome::kKnown) << "the page is known by now";
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ struct Place {
   const char* name;
   TranslateAt at;
   L2Config::SliceBy slice_by;
+  u32 fbt_entries = 0;  // so few that pages must make room all the time
+  bool second_level = false;
+  u32 page_bytes = 4096;
+  FbtConfig::LargePages large_pages = FbtConfig::LargePages::kParts;
   friend void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 };
 constexpr Place kPlaces[] = {
@@ -21,6 +25,11 @@ constexpr Place kPlaces[] = {
     {"after_l1", TranslateAt::kAfterL1, L2Config::SliceBy::kChannel},
     {"after_l1_slices_by_line", TranslateAt::kAfterL1, L2Config::SliceBy::kLine},
     {"after_l2", TranslateAt::kAfterL2, L2Config::SliceBy::kLine},
+    {"with_a_table", TranslateAt::kAfterL2, L2Config::SliceBy::kLine, 8},
+    {"with_a_table_that_translates", TranslateAt::kAfterL2, L2Config::SliceBy::kLine, 8, true},
+    {"with_a_table_and_large_pages", TranslateAt::kAfterL2, L2Config::SliceBy::kLine, 8, false, 65536},
+    {"with_a_table_of_counters", TranslateAt::kAfterL2, L2Config::SliceBy::kLine, 2, true, 65536,
+     FbtConfig::LargePages::kCounter},
 };
 
 class LineNames : public testing::TestWithParam<Place> {
@@ -29,6 +38,11 @@ class LineNames : public testing::TestWithParam<Place> {
     config.translation = GetParam().at;
     config.l2.slice_by = GetParam().slice_by;
     if (config.translation == TranslateAt::kAfterL2) config.mmu.walk_path.use = "memory";
+    config.pages.bytes = GetParam().page_bytes;
+    config.fbt = {.entries = GetParam().fbt_entries,
+                  .ways = 2,
+                  .second_level = GetParam().second_level,
+                  .large_pages = GetParam().large_pages};
     return config;
   }
 };

@@ -30,7 +30,7 @@ TEST_P(L1Writes, ALineThatIsWrittenToWhileItIsFetchedIsNotJoinedAndNotKept) {
   write(kLine);
   EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kRefused);
   u32 told = 0;
-  l1.fill(kLine, {}, [&](const L1Cache::Waiter& waiter) { told += waiter.record; });
+  l1.fill(kLine, kLine, {}, [&](const L1Cache::Waiter& waiter) { told += waiter.record; });
   EXPECT_EQ(told, 1u) << "who waited from before gets its line";
   EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kMiss);
 }
@@ -39,7 +39,7 @@ TEST_P(L1Writes, AFetchAfterTheWriteIsKept) {
   write(kLine);
   l1.load(kLine, L1Cache::Outcome::kMiss, {}, kTenant);
   EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kMerged);
-  l1.fill(kLine, {}, [](const L1Cache::Waiter&) {});
+  l1.fill(kLine, kLine, {}, [](const L1Cache::Waiter&) {});
   EXPECT_EQ(l1.look(kLine), L1Cache::Outcome::kHit);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/controllers/samples.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -18,6 +21,8 @@ void Samples::act(Cycle now) {
     }
   }
   stats_.concurrent_walks.add(walks);
+  if (tlb_ != nullptr) count_lookups();
+  if (fbt_ != nullptr) count_cached_pages();
   for (const auto& sm : sms_) {
     sm->load_store().translator().each_miss([&](TenantId tenant, u32 warps) {
       ++stats_.misses[tenant];
@@ -25,6 +30,23 @@ void Samples::act(Cycle now) {
       stats_.stalled_warps.add(warps);
     });
   }
+}
+
+void Samples::count_lookups() {
+  u64 all = 0;
+  for (u32 i = 0; i < kMaxTenants; ++i) all += tlb_->stats.lookups[TenantId(i)].value;
+  // The counters begin anew when a warm-up ends.
+  const u64 since = all - std::min(all, std::exchange(seen_lookups_, all));
+  stats_.lookups += since;
+  stats_.squared_lookups += since * since;
+  stats_.busy += since > every_;
+  if (since > stats_.most_lookups.value) stats_.most_lookups += since - stats_.most_lookups.value;
+}
+
+void Samples::count_cached_pages() {
+  const u64 pages = fbt_->table().pages_with_lines();
+  stats_.cached_pages += pages;
+  if (pages > stats_.most_cached_pages.value) stats_.most_cached_pages += pages - stats_.most_cached_pages.value;
 }
 
 void Samples::describe(StatTree& tree) {

@@ -1,0 +1,47 @@
+// Which pages a virtual L1 holds lines of, and how many: the invalidation filter of GPU virtual caching (ASPLOS'18 §4.2). When
+// a page goes, an L1 without lines of it is left alone.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unordered_map>
+
+#include "engine/types.h"
+#include "stats/stat_fields.h"
+
+namespace terrace {
+
+struct L1FilterStats {
+  Counter checks, matches, overflows;
+  void describe(StatFields& v) {
+    v("checks", checks, "times", "pages that went");
+    v("matches", matches, "times", "of those, pages that this L1 held or awaited lines of: it was emptied");
+    v("overflows", overflows, "times", "times the L1 was emptied because a page found no entry");
+  }
+};
+
+class L1Filter {
+ public:
+  explicit L1Filter(u32 entries) : entries_(entries) {}
+
+  /// A line of the page comes. False if there is no entry for it: then nothing changes.
+  bool add(u64 page) {
+    if (const auto its = lines_.find(page); its != lines_.end()) return ++its->second, true;
+    if (lines_.size() == entries_) return false;
+    lines_.emplace(page, 1);
+    return true;
+  }
+  void remove(u64 page) {
+    const auto its = lines_.find(page);
+    if (--its->second == 0) lines_.erase(its);
+  }
+  bool holds(u64 page) const { return lines_.contains(page); }
+  void clear() { lines_.clear(); }
+
+  L1FilterStats stats;
+
+ private:
+  const u32 entries_;
+  std::unordered_map<u64, u32> lines_;  // by page; never iterated
+};
+
+}  // namespace terrace

@@ -1,0 +1,213 @@
+// Translation behind a virtual L2 with a forward-backward table (ASPLOS'18 §4): where misses of the L2 arrive. Each one is
+// translated by the L2 TLB and looked up in the table by physical page. The first virtual page that touches a physical one
+// leads: all its lines are cached under that name. A miss under another name (a synonym) is replayed under the leading one.
+// Slices tell the table of every line that leaves them, so that it knows what they hold; a line that was written to goes to
+// memory at the address that the table has. When a page must make room in the table, its lines leave the L2 first, then
+// the L1s that hold some of it are emptied; until then nothing of the page is fetched.
+//
+// A table access takes a port for a cycle and `fbt.cycles` cycles. What slices tell goes before look-ups: a line is never
+// fetched before word that it left.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "blame/waiting.h"
+#include "engine/funnel.h"
+#include "engine/link.h"
+#include "engine/miss_table.h"
+#include "engine/pool.h"
+#include "engine/ring.h"
+#include "engine/scheduler.h"
+#include "stats/stat_fields.h"
+#include "translation/config.h"
+#include "translation/fbt_table.h"
+#include "wire/dram.h"
+#include "wire/fbt.h"
+#include "wire/line_map.h"
+#include "wire/translate.h"
+
+namespace terrace {
+
+struct FbtStats {
+  PerTenant<Counter> fetches, write_backs, dropped, written, requests, answers;
+  PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits;
+  PerTenant<Counter> forward_lookups, forward_hits;
+  Counter evictions, evicted_lines, l1_checks;
+  void describe(StatFields& v) {
+    v("fetches", fetches, "lines", "misses of the L2");
+    v("write_backs", write_backs, "lines", "lines that were written to and left the L2");
+    v("dropped", dropped, "lines", "lines that left the L2 unchanged");
+    v("written", written, "lines", "first writes to lines of the L2");
+    v("requests", requests, "pages", "requests to the L2 TLB");
+    v("answers", answers, "pages", "answers of the L2 TLB");
+    v("leading", leading, "lines", "look-ups that found their own page leading");
+    v("new_pages", new_pages, "pages", "look-ups that found no entry: their page leads from then on");
+    v("synonyms", synonyms, "lines", "look-ups that found another page leading, and were replayed under its name");
+    v("synonym_faults", synonym_faults, "lines", "of those, accesses to a page that was written to, and writes");
+    v("waits", waits, "lines", "look-ups that waited for a page to leave");
+    v("forward_lookups", forward_lookups, "pages", "misses of the L2 TLB looked up in the forward table");
+    v("forward_hits", forward_hits, "pages", "of those, hits, which need no walk");
+    v("evictions", evictions, "pages", "pages that made room");
+    v("evicted_lines", evicted_lines, "lines", "lines that left the L2 with them");
+    v("l1_checks", l1_checks, "times", "times an L1 was asked whether it holds lines of such a page");
+    v.ratio("forward_hit_rate", sum(forward_hits), sum(forward_lookups), "hits per look-up in the forward table");
+    v.identity("every translation arrives", sum(requests), sum(answers));
+    v.identity("every miss finds its page, makes it lead or is replayed", sum(fetches),
+               sum(leading, new_pages, synonyms));
+  }
+};
+
+class Fbt final : public Unit {
+ public:
+  /// Between a slice and its memory channels.
+  struct SlicePort {
+    Link<DramRequest>* from_slice;
+    std::vector<Link<DramRequest>*> channels;
+    Link<SliceCommand>* commands;
+    Link<Translation>* answers;  // of the L2 TLB to the port of this number
+  };
+  /// Between the L2 TLB and an MMU, if the forward table is looked up first.
+  struct MmuPort {
+    Funnel<TranslationRequest>* from_tlb;
+    Funnel<TranslationRequest>* to_mmu;
+    Link<Translation>* to_tlb;
+  };
+  struct SmPort {
+    Link<PageInvalidation>* invalidations;
+  };
+  struct Wiring {
+    std::vector<SlicePort> slices;
+    std::vector<MmuPort> mmus;
+    std::vector<SmPort> sms;
+    Funnel<u32>& acknowledgements;  // an input for each SM
+    const LineMap& map;
+    Funnel<TranslationRequest>& requests;  // an input for each slice
+    u32 lines_per_slice = 1;               // that a slice fetches at a time, at most
+    u32 notices_per_slice = 1;             // lines on their way out that wait here
+    u32 line_shift = 7;
+    u32 page_shift = 12;
+  };
+  Fbt(Scheduler& scheduler, const FbtConfig& config, Wiring wiring);
+  void connect(UnitId self) { self_ = self; }
+
+  Cycle tick(Cycle now) override;
+  void explain(std::ostream& out) const override;
+
+  // Between cycles only.
+  /// A slice forgot this line; nothing of it is under way.
+  void forget_line(LineKey line, Cycle now);
+  /// The page lies elsewhere, or nowhere, from now on. Nothing of it is in the L2, or asked for.
+  void forget_page(u64 key, Cycle now);
+  bool idle() const;
+  const FbtTable& table() const { return table_; }
+  /// Whether the table knows that the L2 has, or awaits, this line under this name.
+  bool tracks(LineKey line) const;
+
+  void enable_blame(u32 tenants);
+  void settle(Cycle now) { blame.settle(now); }
+
+  FbtStats stats;
+  Blame blame;
+
+ private:
+  /// A miss of the L2.
+  struct Fetch {
+    DramRequest request;
+    u32 slice = 0;
+  };
+  using FetchRef = Handle<Fetch>;
+  struct LookUp {
+    FetchRef fetch;
+    TenantId tenant{};
+    Cycle at = 0;
+  };
+  struct Notice {
+    DramRequest request;
+    u32 slice = 0;
+  };
+  /// What a table access leads to, when it is over.
+  struct Result {
+    enum class Kind : u8 { kMemory, kCommand, kTranslation, kWalk };
+    Kind kind{};
+    u32 port = 0, input = 0;
+    Cycle at = 0;
+    DramRequest request = {};
+    SliceCommand command = {};
+    TranslationRequest wanted = {};
+    PhysAddr frame = {};
+  };
+  /// A page on its way out of the table.
+  struct Leaving {
+    u32 entry = FbtTable::kNone;
+    u32 acknowledgements = 0;  // that are awaited, once its lines have left the L2
+    bool in_l1s = false;
+  };
+  struct Parked {
+    FetchRef fetch;
+    u32 entry;  // that must leave first; kNone: any
+  };
+  /// Chosen: so many pages leave at a time, at most.
+  static constexpr u32 kMostLeaving = 16;
+
+  void accept_acknowledgements(Cycle now);
+  void accept_translations(Cycle now);
+  void accept_from_slices(Cycle now);
+  void serve(Cycle now);
+  bool serve_notice(Cycle now);
+  bool serve_look_up(Cycle now);
+  Cycle oldest_forward() const;
+  bool serve_forward_look_up(Cycle now);
+  void finish(Cycle now);
+  void send(Cycle now);
+  void ask(FetchRef ref);
+  void look_up(FetchRef ref, Cycle now);
+  void fetch_line(FetchRef ref, u32 entry, Cycle now);
+  void replay(FetchRef ref, u32 entry, Cycle now);
+  void park(FetchRef ref, u32 entry);
+  void make_room(FetchRef ref, u32 victim, Cycle now);
+  void evict(u32 entry, Cycle now);
+  void drop_lines(u32 entry, Cycle now);
+  void line_left(u32 entry, u32 line);
+  void check_l1s(u32 place);
+  void leave(u32 place, Cycle now);
+  Cycle next_wakeup(Cycle now) const;
+
+  u32 lines_shift() const { return table_.page_shift() - wiring_.line_shift; }
+  u32 line_in_page(LineKey name) const { return static_cast<u32>(name.number() & ((u64{1} << lines_shift()) - 1)); }
+  /// The page of a line, as the table names it.
+  u64 page_of(LineKey name) const {
+    return page_key(name.tenant(), table_.page_shift(), name.number() >> lines_shift());
+  }
+  LineKey name_of(u64 page, u32 line) const {
+    return LineKey::of_tenant(tenant_of_key(page), (page_of_key(page) << lines_shift()) + line);
+  }
+  PhysAddr address(u32 entry, LineKey name) const {
+    return {table_[entry].frame.raw + (u64{line_in_page(name)} << wiring_.line_shift)};
+  }
+
+  Scheduler& scheduler_;
+  UnitId self_{};
+  const FbtConfig config_;
+  Wiring wiring_;
+  FbtTable table_;
+  CyclePorts ports_;
+  Pool<Fetch> fetches_;
+  MissTable<FetchRef> misses_;                     // by page, or by fetch when each asks for itself
+  std::vector<Ring<TranslationRequest>> unasked_;  // by slice
+  WaitingRing<LookUp> look_ups_;
+  Ring<Notice> notices_;
+  Ring<Result> results_;                          // in order: every access takes the same time
+  std::vector<Ring<DramRequest>> to_memory_;      // by slice
+  std::vector<Ring<SliceCommand>> commands_;      // by slice
+  std::vector<Ring<Translation>> to_tlb_;         // by MMU
+  std::vector<Ring<TranslationRequest>> to_mmu_;  // by MMU and input
+  std::vector<u32> inputs_of_mmu_;
+  std::vector<Ring<PageInvalidation>> to_sms_;              // by SM
+  std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
+  std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
+  std::vector<Parked> parked_;                              // few, if any
+  u32 turn_ = 0;                                            // the input of the forward look-ups that is asked first
+};
+
+}  // namespace terrace

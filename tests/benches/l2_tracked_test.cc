@@ -1,0 +1,494 @@
+// Two L2 slices whose lines a forward-backward table keeps track of: SMs that ask for lines on one side, and on the other
+// a table, with memory behind it, that hears what slices tell it and sends the commands that a test writes down.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "benches/scripted.h"
+#include "cache/l2_slice.h"
+#include "stats/stat_tree.h"
+
+namespace terrace {
+namespace {
+
+constexpr u32 kLineBytes = 128, kSlices = 2, kSms = 4;
+constexpr Cycle kHit = 10, kMemory = 20;
+constexpr TenantId kTenant{0};
+using Notice = DramRequest::Notice;
+using Kind = SliceCommand::Kind;
+
+/// Even lines in the first slice, odd ones in the second.
+class Parity final : public LineMap {
+ public:
+  u32 slice_of(LineKey line) const override { return line.number() & 1; }
+  u32 channel_of(PhysAddr) const override { return 0; }
+};
+LineKey name(u64 line) {
+  return LineKey::of_tenant(kTenant, line);
+}
+
+/// Two lines in one set in each slice.
+L2Config small_slices() {
+  L2Config config;
+  config.bytes = kSlices * 2 * kLineBytes;
+  config.ways = 2;
+  config.slices = kSlices;
+  config.hit_cycles = kHit;
+  return config;
+}
+
+class TrackedL2Bench {
+ public:
+  explicit TrackedL2Bench(const L2Config& config = small_slices())
+      : truth(kLineBytes, [this](TenantId, VirtAddr va) { return address(va.raw / kLineBytes); }),
+        requests(scheduler, kNoc, kSms, kSlices, {.output = config.ports}),
+        replies(scheduler, kNoc, kSlices, kSms, {.input = config.ports}) {
+    for (u32 i = 0; i < kSlices; ++i) {
+      to_memory.push_back(std::make_unique<Link<DramRequest>>(scheduler, LinkShape{}));
+      from_memory.push_back(std::make_unique<Link<DramReply>>(scheduler, LinkShape{}));
+      to_slice.push_back(std::make_unique<Link<SliceCommand>>(scheduler, LinkShape{}));
+      replays.push_back(std::make_unique<Funnel<AccessRef>>(scheduler, kSlices, 1, 2));
+    }
+    for (u32 i = 0; i < kSlices; ++i) add_slice(i, config);
+    for (u32 i = 0; i < kSlices; ++i) {
+      replays[i]->connect_consumer(ids_[i]);
+      for (u32 from = 0; from < kSlices; ++from) replays[i]->connect_producer(from, ids_[from]);
+      add_memory(i);
+    }
+    for (u32 i = 0; i < kSms; ++i) add_sm(i);
+  }
+
+  u32 ask(Cycle at, u64 line, AccessKind kind = AccessKind::kLoad, u32 sm = 0) {
+    const u32 number = static_cast<u32>(answered_.size());
+    answered_.push_back(kNever);
+    sms_[sm]->at(at, [=, this](Cycle now) {
+      const u32 slice = map.slice_of(name(line));
+      if (!requests.can_send(sm, slice, now)) return false;
+      const AccessRef ref = accesses.make();
+      Access& access = accesses[ref];
+      access.va = {line * kLineBytes};
+      access.tenant = kTenant;
+      access.in_l2 = name(line);
+      access.sm = SmId(static_cast<u16>(sm));
+      access.port = static_cast<u16>(sm);
+      access.kind = kind;
+      access.words = all_words(kLineBytes);
+      access.owner = number;
+      const bool writes = kind != AccessKind::kLoad;
+      truth.sends(ref, truth.asks(kTenant, access.va, access.sm, writes));
+      if (writes) truth.writes_line(kTenant, access.va, access.sm);
+      requests.send(sm, slice, now, ref, 1, kTenant);
+      return true;
+    });
+    return number;
+  }
+  u32 store(Cycle at, u64 line, u32 sm = 0) { return ask(at, line, AccessKind::kStore, sm); }
+  void command(Cycle at, u32 slice, const SliceCommand& what) {
+    memory_[slice]->at(at, [=, this](Cycle now) {
+      if (!to_slice[slice]->can_push(now)) return false;
+      to_slice[slice]->push(now, what);
+      return true;
+    });
+  }
+  void drop(Cycle at, std::vector<u64> lines) {
+    u64 places = 0;
+    for (const u64 line : lines) places |= u64{1} << line;
+    command(at, map.slice_of(name(lines[0])), {Kind::kDrop, name(0), {}, places});
+  }
+  /// From now on `line` is another name of `leading`: a fetch of it is not answered but replayed, when the test says so.
+  void synonym(u64 line, u64 leading) { same_as_[line] = leading; }
+  void replay(Cycle at, u64 line) {
+    command(at, map.slice_of(name(line)), {Kind::kReplay, name(line), name(same_as_.at(line)), 0});
+  }
+  void run() {
+    scheduler.run(scheduler.now() + 100'000);
+    for (auto& slice : slices) {
+      StatTree tree(1);
+      tree.add("l2", slice->stats);
+      tree.check_identities();
+    }
+    EXPECT_EQ(accesses.live(), 0u) << "a request was not answered\n" << scheduler.explain();
+  }
+  u32 lines_held() const {
+    u32 held = 0;
+    for (const auto& slice : slices) slice->each_line([&](LineKey) { ++held; });
+    return held;
+  }
+  Cycle answered(u32 number) const { return answered_[number]; }
+  /// The lines that something was said about, in order.
+  std::vector<u64> told(Notice notice) const {
+    return lines([=](const DramRequest& request) { return !request.write && request.notice == notice; });
+  }
+  std::vector<u64> dropped() const { return told(Notice::kDropped); }
+  std::vector<u64> written() const { return told(Notice::kWritten); }
+  std::vector<u64> fetched() const { return told(Notice::kNone); }
+  std::vector<u64> written_back() const {
+    return lines([](const DramRequest& request) { return request.write; });
+  }
+
+  Scheduler scheduler;
+  AccessPool accesses;
+  Parity map;
+  LineTruth truth;
+  Crossbar<AccessRef> requests, replies;
+  std::vector<std::unique_ptr<Link<DramRequest>>> to_memory;
+  std::vector<std::unique_ptr<Link<DramReply>>> from_memory;
+  std::vector<std::unique_ptr<Link<SliceCommand>>> to_slice;
+  std::vector<std::unique_ptr<Funnel<AccessRef>>> replays;
+  std::vector<std::unique_ptr<L2Slice>> slices;
+  Inbox<DramRequest> heard;           // by the table, from all slices
+  std::vector<LineKey> names_kept{};  // under which lines came back, in order
+
+ private:
+  static constexpr NocConfig kNoc{.latency = 1, .flit_bytes = 256};
+
+  PhysAddr address(u64 line) const {
+    const auto other = same_as_.find(line);
+    return {(other == same_as_.end() ? line : other->second) * kLineBytes};
+  }
+  void add_slice(u32 slice, const L2Config& config) {
+    L2Slice::Wiring::Names names{to_slice[slice].get(), {}};
+    for (const auto& way : replays) names.replays.push_back(way.get());
+    slices.push_back(std::make_unique<L2Slice>(scheduler, config, kNoc, kLineBytes, accesses,
+                                               L2Slice::Wiring{requests,
+                                                               replies,
+                                                               slice,
+                                                               {{to_memory[slice].get()}, {from_memory[slice].get()}},
+                                                               map,
+                                                               truth,
+                                                               true,
+                                                               names,
+                                                               1,
+                                                               1},
+                                               [](TenantId, u32, u64) {}));
+    ids_.push_back(scheduler.add(*slices[slice], "l2"));
+    slices[slice]->connect(ids_[slice]);
+    requests.connect_output(slice, ids_[slice]);
+    replies.connect_input(slice, ids_[slice]);
+  }
+  void add_memory(u32 slice) {
+    memory_.push_back(std::make_unique<Scripted>(scheduler, "memory"));
+    delays_.emplace_back();
+    to_memory[slice]->connect(ids_[slice], memory_[slice]->id());
+    from_memory[slice]->connect(memory_[slice]->id(), ids_[slice]);
+    to_slice[slice]->connect(memory_[slice]->id(), ids_[slice]);
+    memory_[slice]->always([this, slice](Cycle now) {
+      const std::size_t before = heard.seen.size();
+      heard.take(*to_memory[slice], now);
+      for (std::size_t i = before; i < heard.seen.size(); ++i) {
+        const DramRequest& request = heard.seen[i].what;
+        const PhysAddr line = address(request.name.number());
+        if (request.write) truth.memory_takes(request.copy);
+        if (request.is_posted() || same_as_.contains(request.name.number())) continue;
+        delays_[slice].push(now + kMemory, {line, request.name, request.tag, request.tenant, truth.memory_gives(line)});
+      }
+      return delays_[slice].send(*from_memory[slice], now);
+    });
+  }
+  void add_sm(u32 sm) {
+    sms_.push_back(std::make_unique<Scripted>(scheduler, "sm"));
+    requests.connect_input(sm, sms_[sm]->id());
+    replies.connect_output(sm, sms_[sm]->id());
+    sms_[sm]->always([this, sm](Cycle now) {
+      replies.absorb(sm, now);
+      while (replies.front(sm, now)) {
+        const AccessRef ref = replies.receive(sm, now);
+        truth.completes(ref, accesses[ref]);
+        answered_[accesses[ref].owner] = now;
+        names_kept.push_back(accesses[ref].in_l2);
+        accesses.free(ref);
+      }
+      return kNever;
+    });
+  }
+  template <class F>
+  std::vector<u64> lines(F&& which) const {
+    std::vector<u64> all;
+    for (const auto& arrival : heard.seen)
+      if (which(arrival.what)) all.push_back(arrival.what.name.number());
+    return all;
+  }
+
+  std::vector<UnitId> ids_;
+  std::vector<std::unique_ptr<Scripted>> sms_, memory_;
+  std::vector<Delay<DramReply>> delays_;
+  std::vector<Cycle> answered_;
+  std::map<u64, u64> same_as_;
+};
+
+using Lines = std::vector<u64>;
+
+// ---- What a slice tells the table ----
+
+TEST(TrackedL2, ACleanLineThatIsPushedOutIsToldOfOnce) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.ask(100, 4);
+  bench.ask(200, 6);
+  bench.run();
+  EXPECT_EQ(bench.dropped(), Lines{2});
+  EXPECT_EQ(bench.written_back(), Lines{});
+}
+
+TEST(TrackedL2, ADirtyLineThatIsPushedOutIsWrittenBackWithoutAnotherWord) {
+  TrackedL2Bench bench;
+  bench.store(0, 2);
+  bench.ask(100, 4);
+  bench.ask(200, 6);
+  bench.run();
+  EXPECT_EQ(bench.written_back(), Lines{2});
+  EXPECT_EQ(bench.dropped(), Lines{});
+}
+
+TEST(TrackedL2, TheFirstWriteToALineIsToldOfOnce) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.store(100, 2);
+  bench.store(200, 2);
+  bench.ask(300, 2);
+  bench.run();
+  EXPECT_EQ(bench.written(), Lines{2});
+}
+
+TEST(TrackedL2, ALineThatComesBackIsWrittenToForTheFirstTimeAgain) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.store(100, 2);
+  for (const u64 line : {4u, 6u}) bench.ask(100 + line * 20, line);
+  bench.ask(400, 2);
+  bench.store(500, 2);
+  bench.run();
+  EXPECT_EQ(bench.written(), (Lines{2, 2}));
+}
+
+TEST(TrackedL2, AFetchSaysThatItIsForAWriteAndThatNeedsNoOtherWord) {
+  for (const AccessKind kind : {AccessKind::kLoad, AccessKind::kStore, AccessKind::kAtomic}) {
+    TrackedL2Bench bench;
+    bench.ask(0, 2, kind);
+    bench.run();
+    ASSERT_EQ(bench.fetched(), Lines{2});
+    EXPECT_EQ(bench.heard.seen[0].what.for_write, kind != AccessKind::kLoad);
+    EXPECT_EQ(bench.written(), Lines{});
+  }
+}
+
+TEST(TrackedL2, AStoreThatJoinsTheFetchOfALoadIsToldOfWhenTheLineIsThere) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.store(3, 2);
+  bench.run();
+  EXPECT_EQ(bench.written(), Lines{2});
+}
+
+TEST(TrackedL2, AStoreThatJoinsTheFetchOfAStoreIsNot) {
+  TrackedL2Bench bench;
+  bench.store(0, 2);
+  bench.store(3, 2);
+  bench.run();
+  EXPECT_EQ(bench.written(), Lines{});
+}
+
+TEST(TrackedL2, AFetchDoesNotOvertakeWordThatItsLineLeft) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.ask(100, 4);
+  bench.ask(200, 6);  // its fill pushes out line 2
+  const Cycle fill = 200 + 1 + 1 + kMemory + 1;
+  bench.ask(fill - 1, 2);
+  bench.run();
+  EXPECT_EQ(bench.heard.seen[3].what.notice, Notice::kDropped);
+  EXPECT_EQ(bench.heard.seen[4].what.name, name(2));
+  EXPECT_EQ(bench.heard.seen[4].what.notice, Notice::kNone);
+}
+
+// ---- Lines that are to leave ----
+
+TEST(TrackedL2, ACleanLineLeavesWithOneWord) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.ask(1, 4);
+  bench.drop(100, {2});
+  bench.ask(200, 4);
+  bench.ask(300, 2);
+  bench.run();
+  EXPECT_EQ(bench.dropped(), Lines{2});
+  EXPECT_EQ(bench.fetched(), (Lines{2, 4, 2})) << "the other one stayed";
+  EXPECT_EQ(bench.slices[0]->names_stats.dropped.value, 1u);
+}
+
+TEST(TrackedL2, ADirtyLineLeavesForMemory) {
+  TrackedL2Bench bench;
+  bench.store(0, 2);
+  bench.drop(100, {2});
+  bench.run();
+  EXPECT_EQ(bench.written_back(), Lines{2});
+  EXPECT_EQ(bench.dropped(), Lines{});
+}
+
+TEST(TrackedL2, ALineOnItsWayAnswersWhoeverWaitsForItAndLeavesThen) {
+  TrackedL2Bench bench;
+  const u32 first = bench.ask(0, 2), second = bench.ask(3, 2, AccessKind::kLoad, 1);
+  bench.drop(5, {2});
+  bench.scheduler.run(15);
+  EXPECT_EQ(bench.dropped(), Lines{}) << "it has not come yet";
+  bench.run();
+  EXPECT_NE(bench.answered(first), kNever);
+  EXPECT_NE(bench.answered(second), kNever);
+  EXPECT_EQ(bench.dropped(), Lines{2});
+  bench.ask(bench.scheduler.now() + 10, 2);
+  bench.run();
+  EXPECT_EQ(bench.fetched(), (Lines{2, 2})) << "it was not kept";
+}
+
+TEST(TrackedL2, ALineOnItsWayToAStoreLeavesForMemory) {
+  TrackedL2Bench bench;
+  bench.store(0, 2);
+  bench.drop(5, {2});
+  bench.run();
+  EXPECT_EQ(bench.written_back(), Lines{2});
+  EXPECT_EQ(bench.dropped(), Lines{});
+  EXPECT_EQ(bench.written(), Lines{});
+}
+
+TEST(TrackedL2, ALineThatIsDroppedOnItsWayIsKeptTheNextTime) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.drop(5, {2});
+  bench.ask(100, 2);
+  bench.ask(200, 2);
+  bench.run();
+  EXPECT_EQ(bench.fetched(), (Lines{2, 2}));
+  EXPECT_EQ(bench.dropped(), Lines{2});
+}
+
+TEST(TrackedL2, OfALineThatIsNotThereNothingIsSaid) {
+  TrackedL2Bench bench;
+  bench.ask(0, 4);
+  bench.drop(100, {2});
+  bench.run();
+  EXPECT_EQ(bench.dropped(), Lines{});
+  EXPECT_EQ(bench.slices[0]->names_stats.dropped.value, 0u);
+}
+
+TEST(TrackedL2, LinesLeaveOnePerCycle) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  bench.ask(1, 4);
+  bench.drop(100, {2, 4});
+  // The command arrives in cycle 101.
+  for (const auto& [cycle, left] : {std::pair{101u, 2u}, {102u, 1u}, {103u, 0u}}) {
+    bench.scheduler.run(cycle);
+    EXPECT_EQ(bench.lines_held(), left) << cycle;
+  }
+  bench.run();
+  EXPECT_EQ(bench.dropped(), (Lines{2, 4}));
+}
+
+TEST(TrackedL2, OfARangeASliceDropsItsOwnLines) {
+  TrackedL2Bench bench;
+  for (const u64 line : {2u, 3u, 10u}) bench.ask(line, line);
+  for (const u32 slice : {0u, 1u}) bench.command(100, slice, {Kind::kDropRange, name(0), name(8), 0});
+  bench.run();
+  Lines gone = bench.dropped();
+  std::ranges::sort(gone);
+  EXPECT_EQ(gone, (Lines{2, 3})) << "line 10 lies behind the end";
+}
+
+// ---- Replays ----
+
+TEST(TrackedL2, WhoeverWaitsForASynonymIsAnsweredWithTheLeadingLineOfAnotherSlice) {
+  TrackedL2Bench bench;
+  bench.synonym(3, 2);
+  bench.ask(0, 2);
+  const u32 first = bench.ask(100, 3, AccessKind::kLoad, 1), second = bench.ask(103, 3, AccessKind::kLoad, 2);
+  bench.replay(150, 3);
+  bench.run();
+  // Command, way to the other slice, look-up, reply.
+  EXPECT_EQ(bench.answered(first), 150 + 1 + 1 + kHit + 1);
+  EXPECT_EQ(bench.answered(second), bench.answered(first) + 1) << "one look-up per cycle";
+  EXPECT_EQ(bench.fetched(), (Lines{2, 3}));
+  EXPECT_EQ(bench.names_kept, (std::vector<LineKey>{name(2), name(2), name(2)}));
+  EXPECT_EQ(bench.slices[1]->names_stats.replays_out[kTenant].value, 2u);
+  EXPECT_EQ(bench.slices[0]->names_stats.replays_in[kTenant].value, 2u);
+  EXPECT_EQ(bench.slices[1]->names_stats.replayed_fetches.value, 1u);
+}
+
+TEST(TrackedL2, ALeadingLineThatIsNotThereIsFetchedOnceForAllReplays) {
+  TrackedL2Bench bench;
+  bench.synonym(3, 2);
+  const u32 first = bench.ask(100, 3, AccessKind::kLoad, 1), second = bench.ask(103, 3, AccessKind::kLoad, 2);
+  bench.replay(150, 3);
+  bench.run();
+  EXPECT_EQ(bench.fetched(), (Lines{3, 2}));
+  const Cycle looked_up = 150 + 1 + 1;
+  EXPECT_EQ(bench.answered(first), looked_up + 1 + kMemory + 1 + 1 + 1);
+  EXPECT_EQ(bench.answered(second), bench.answered(first) + 1);
+}
+
+TEST(TrackedL2, ASynonymWhoseLeadingLineIsInTheSameSliceIsReplayedThere) {
+  TrackedL2Bench bench;
+  bench.synonym(4, 2);
+  bench.ask(0, 2);
+  const u32 load = bench.ask(100, 4);
+  bench.replay(150, 4);
+  bench.run();
+  EXPECT_EQ(bench.answered(load), 150 + 1 + 1 + kHit + 1);
+  EXPECT_EQ(bench.fetched(), (Lines{2, 4}));
+}
+
+TEST(TrackedL2, ASynonymLeavesNoTraceAndMissesEveryTime) {
+  TrackedL2Bench bench;
+  bench.synonym(3, 2);
+  bench.ask(0, 2);
+  for (const Cycle at : {100u, 200u}) {
+    bench.ask(at, 3);
+    bench.replay(at + 50, 3);
+  }
+  bench.run();
+  EXPECT_EQ(bench.fetched(), (Lines{2, 3, 3}));
+  EXPECT_EQ(bench.lines_held(), 1u) << "one line, under one name";
+}
+
+TEST(TrackedL2, AStoreThatIsReplayedWritesToTheLeadingLineAndIsToldOf) {
+  TrackedL2Bench bench;
+  bench.synonym(3, 2);
+  bench.ask(0, 2);
+  bench.store(100, 3);
+  bench.replay(150, 3);
+  bench.drop(300, {2});
+  bench.run();
+  EXPECT_EQ(bench.written(), Lines{2});
+  EXPECT_EQ(bench.written_back(), Lines{2});
+}
+
+TEST(TrackedL2, ARequestThatComesTogetherWithAReplayIsLookedUpInTheNextCycle) {
+  TrackedL2Bench bench;
+  bench.synonym(3, 2);
+  bench.ask(0, 2);
+  const u32 replayed = bench.ask(100, 3, AccessKind::kLoad, 1);
+  bench.replay(150, 3);
+  const u32 other = bench.ask(151, 2, AccessKind::kLoad, 2);  // looked up in cycle 152, as the replay is
+  bench.run();
+  EXPECT_EQ(bench.answered(replayed), 152 + kHit + 1);
+  EXPECT_EQ(bench.answered(other), 153 + kHit + 1);
+}
+
+TEST(TrackedL2, AReplayThatIsRefusedHoldsUpNoRequest) {
+  L2Config config = small_slices();
+  config.miss_entries = 1;
+  TrackedL2Bench bench(config);
+  bench.synonym(3, 6);
+  bench.ask(0, 2);
+  const u32 replayed = bench.ask(100, 3, AccessKind::kLoad, 1);
+  bench.ask(149, 4);  // takes the only miss entry
+  bench.replay(150, 3);
+  const u32 hit = bench.ask(153, 2, AccessKind::kLoad, 2);
+  bench.run();
+  EXPECT_EQ(bench.answered(hit), 154 + kHit + 1);
+  EXPECT_NE(bench.answered(replayed), kNever);
+}
+
+}  // namespace
+}  // namespace terrace
