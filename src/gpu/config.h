@@ -100,6 +100,21 @@ struct TenancyConfig {
   }
 };
 
+/// What a CPU does to the memory that it shares with the GPU.
+struct CpuConfig {
+  u64 probe_interval = 0;
+  u32 shared_percent = 50;
+  u64 shootdown_interval = 0;
+  void describe(Fields& v) {
+    v("probe_interval", probe_interval, in(0, Range::kHighest),
+      "cycles between coherence probes, each for a random line that leaves the L2 if it is there; 0: none");
+    v("shared_percent", shared_percent, in(0, 100),
+      "percent of the probes that go to pages of tenants; the others go to memory that only the CPU uses");
+    v("shootdown_interval", shootdown_interval, in(0, Range::kHighest),
+      "cycles between shootdowns, each of a random page of a tenant, which stays where it is; 0: none");
+  }
+};
+
 struct GpuConfig {
   std::string name = "custom";
   u32 core_mhz = 1137;
@@ -116,6 +131,7 @@ struct GpuConfig {
   L2Config l2;
   DramConfig dram;
   TenancyConfig tenancy;
+  CpuConfig cpu;
   RunConfig run;
 
   void describe(Fields& v) {
@@ -137,6 +153,7 @@ struct GpuConfig {
     v.group("l2", l2, "shared cache");
     v.group("dram", dram, "memory");
     v.group("tenancy", tenancy, "how tenants share the GPU");
+    v.group("cpu", cpu, "a CPU that shares memory with the GPU");
     v.group("run", run, "what runs and for how long");
   }
   void validate(Validation& v) const {
@@ -151,10 +168,16 @@ struct GpuConfig {
         "wait for the walk");
     v.require(fbt.entries == 0 || translation == TranslateAt::kAfterL2, "fbt.entries",
               "needs translation = \"after_l2\": the table stands behind a virtual L2");
+    v.require(cpu.probe_interval == 0 || fbt.entries > 0, "cpu.probe_interval",
+              "needs a forward-backward table (fbt.entries): other designs have no coherence with a CPU");
+    v.require(cpu.shootdown_interval == 0 || fbt.entries > 0, "cpu.shootdown_interval",
+              "needs a forward-backward table (fbt.entries): in other designs a flush of TLBs takes no time");
     v.require(!fbt.second_level || fbt.entries > 0, "fbt.second_level", "needs a table (fbt.entries)");
     v.require(!fbt.second_level || fbt.table_page_shift(pages.shift()) == pages.shift(), "fbt.second_level",
               "needs fbt.large_pages = \"counter\" with pages of {} bytes: parts of a page do not translate it",
               pages.bytes);
+    v.require(translation != TranslateAt::kNowhere || mmu.walk_scheduler.use == "shared", "mmu.walk_scheduler.use",
+              "schedules walks, and with translation = \"ideal\" there are none; use \"shared\"");
     v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");

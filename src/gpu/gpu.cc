@@ -5,7 +5,9 @@
 #include <array>
 
 #include "engine/check.h"
+#include "gpu/controllers/cpu.h"
 #include "gpu/controllers/faults.h"
+#include "gpu/controllers/names_audit.h"
 #include "gpu/controllers/presence.h"
 #include "gpu/controllers/samples.h"
 #include "gpu/controllers/turns.h"
@@ -88,6 +90,10 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   }
   if (config_.run.sample != 0)
     controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_, tlb_.get(), fbt_.get()));
+  if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));
+  if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0)
+    controllers_.push_back(
+        std::make_unique<Cpu>(config_, static_cast<u32>(tenants_.size()), spaces_, *fbt_, translations_));
   controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));

@@ -48,6 +48,8 @@ class AddressSpaces {
   PhysAddr alias(TenantId tenant, VirtAddr va, VirtAddr of);
 
   u32 page_shift() const { return shift_; }
+  /// Pages from GuestMemory::kBase that may have frames.
+  u64 near_pages(TenantId tenant) const { return spaces_[index(tenant)].frames.size(); }
   /// Where an address lies, or kUnmapped.
   PhysAddr locate(TenantId tenant, VirtAddr va) const {
     const u64 page = (va.raw - GuestMemory::kBase) >> shift_;

@@ -23,7 +23,7 @@ Fbt::Fbt(Scheduler& scheduler, const FbtConfig& config, Wiring wiring)
     unasked_.emplace_back(slices * lines);
     // Every fetch of the slice, those of others that are replayed here, and lines on their way out.
     to_memory_.emplace_back(lines + wiring_.notices_per_slice + results_.capacity());
-    commands_.emplace_back(lines + kMostLeaving);
+    commands_.emplace_back(lines + kMostLeaving + kMostProbes + results_.capacity());
   }
   for (const MmuPort& mmu : wiring_.mmus) {
     forward_.emplace_back(*mmu.from_tlb);
@@ -119,6 +119,8 @@ void Fbt::serve(Cycle now) {
   while (ports_.any_free()) {
     if (!notices_.empty()) {
       if (!serve_notice(now)) return;
+    } else if (!from_cpu_.empty()) {
+      if (!serve_cpu(now)) return;
     } else if (!(look_ups_.ready(now) && look_ups_.front().at <= oldest_forward() ? serve_look_up(now)
                                                                                   : serve_forward_look_up(now))) {
       return;
@@ -146,6 +148,43 @@ bool Fbt::serve_notice(Cycle now) {
     results_.push({.kind = Result::Kind::kMemory, .port = slice, .at = now + config_.cycles, .request = request});
   }
   line_left(entry, line_in_page(request.name));
+  return true;
+}
+
+bool Fbt::serve_cpu(Cycle now) {
+  const CpuRequest request = from_cpu_.front();
+  if (!(request.shootdown ? serve_shootdown(request.page, now) : serve_probe(request.line, now))) return false;
+  from_cpu_.pop_front();
+  return true;
+}
+
+bool Fbt::serve_probe(PhysAddr line, Cycle now) {
+  const u32 entry = table_.by_frame(line);
+  const u32 place = static_cast<u32>(line.raw >> wiring_.line_shift & ((u64{1} << lines_shift()) - 1));
+  const bool cached = entry != FbtTable::kNone && table_[entry].count > 0 && table_.has(entry, place);
+  const LineKey name = cached ? name_of(table_[entry].leading, place) : LineKey{};
+  const u32 slice = cached ? wiring_.map.slice_of(name) : 0;
+  if (cached && commands_[slice].size() >= kMostProbes) return false;
+  ++stats.probes;
+  ports_.take(cached ? name.tenant() : TenantId{0});
+  if (!cached) return ++stats.probes_filtered, true;
+  results_.push({.kind = Result::Kind::kCommand,
+                 .port = slice,
+                 .at = now + config_.cycles,
+                 .command = {SliceCommand::Kind::kDropRange, name, name.next(), 0}});
+  return true;
+}
+
+/// A page that is leaving already takes the shootdown with it.
+bool Fbt::serve_shootdown(u64 page, Cycle now) {
+  const u32 entry = table_.by_page(page);
+  if (entry != FbtTable::kNone && !table_[entry].locked) evict(entry, now);
+  if (entry != FbtTable::kNone && !table_[entry].locked) return false;  // too many are leaving
+  ++stats.shootdowns;
+  ports_.take(tenant_of_key(page));
+  if (entry == FbtTable::kNone) return ++stats.shootdowns_filtered, true;
+  Leaving& its = *std::ranges::find(leaving_, entry, &Leaving::entry);
+  if (its.shootdowns++ == 0) its.began = now;
   return true;
 }
 
@@ -274,8 +313,11 @@ void Fbt::check_l1s(u32 place) {
 }
 
 void Fbt::leave(u32 place, Cycle now) {
-  const u32 entry = std::exchange(leaving_[place], {}).entry;
+  const Leaving gone = std::exchange(leaving_[place], {});
+  const u32 entry = gone.entry;
   table_.remove(entry);
+  stats.shootdowns_done += gone.shootdowns;
+  if (gone.shootdowns > 0) stats.shootdown_cycles += now - gone.began;
   std::erase_if(parked_, [&](const Parked& parked) {
     if (parked.entry != entry && parked.entry != FbtTable::kNone) return false;
     look_ups_.push({parked.fetch, fetches_[parked.fetch].request.tenant, now});
@@ -363,8 +405,8 @@ Cycle Fbt::next_wakeup(Cycle now) const {
   };
   const bool asked = std::ranges::any_of(forward_, [](const auto& requests) { return requests->any_ready(); });
   const bool blocked = !notices_.empty() && to_memory_[notices_.front().slice].size() >= wiring_.notices_per_slice;
-  if (asked || (!notices_.empty() && !blocked) || (notices_.empty() && !look_ups_.empty()) || any(commands_) ||
-      any(to_tlb_) || any(to_mmu_) || any(to_sms_) || any(to_memory_) || any(unasked_))
+  if (asked || !from_cpu_.empty() || (!notices_.empty() && !blocked) || (notices_.empty() && !look_ups_.empty()) ||
+      any(commands_) || any(to_tlb_) || any(to_mmu_) || any(to_sms_) || any(to_memory_) || any(unasked_))
     return now + 1;
   return results_.empty() ? kNever : results_.front().at;
 }
@@ -374,6 +416,26 @@ void Fbt::forget_line(LineKey line, Cycle now) {
   SIM_CHECK(entry != FbtTable::kNone, "line {:#x} was in the L2 and its page is not in the forward table",
             line.number());
   line_left(entry, line_in_page(line));
+  scheduler_.wake(self_, now);
+}
+
+void Fbt::probe(PhysAddr line, Cycle now) {
+  from_cpu_.push_back({.line = line});
+  scheduler_.wake(self_, now);
+}
+
+void Fbt::shoot_down(u64 key, Cycle now) {
+  const u64 parts = page_bytes_of_key(key) >> table_.page_shift();
+  for (u64 i = 0; i < parts; ++i) {
+    from_cpu_.push_back({.shootdown = true,
+                         .page = page_key(tenant_of_key(key), table_.page_shift(), page_of_key(key) * parts + i),
+                         .line = {}});
+  }
+  scheduler_.wake(self_, now);
+}
+
+void Fbt::shoot_down_all(Cycle now) {
+  table_.each_page([this](u64 page) { from_cpu_.push_back({.shootdown = true, .page = page, .line = {}}); });
   scheduler_.wake(self_, now);
 }
 
@@ -398,7 +460,7 @@ bool Fbt::tracks(LineKey line) const {
 }
 
 bool Fbt::idle() const {
-  return fetches_.live() == 0 && notices_.empty() && results_.empty() &&
+  return fetches_.live() == 0 && notices_.empty() && from_cpu_.empty() && results_.empty() &&
          std::ranges::all_of(to_memory_, [](const auto& ring) { return ring.empty(); }) &&
          std::ranges::all_of(leaving_, [](const Leaving& page) { return page.entry == FbtTable::kNone; });
 }

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -34,6 +35,7 @@ struct FbtStats {
   PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits;
   PerTenant<Counter> forward_lookups, forward_hits;
   Counter evictions, evicted_lines, l1_checks;
+  Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles;
   void describe(StatFields& v) {
     v("fetches", fetches, "lines", "misses of the L2");
     v("write_backs", write_backs, "lines", "lines that were written to and left the L2");
@@ -51,6 +53,13 @@ struct FbtStats {
     v("evictions", evictions, "pages", "pages that made room");
     v("evicted_lines", evicted_lines, "lines", "lines that left the L2 with them");
     v("l1_checks", l1_checks, "times", "times an L1 was asked whether it holds lines of such a page");
+    v("probes", probes, "lines", "coherence probes of a CPU");
+    v("probes_filtered", probes_filtered, "lines", "of those, probes for lines that the L2 does not have");
+    v("shootdowns", shootdowns, "pages", "shootdowns of pages");
+    v("shootdowns_filtered", shootdowns_filtered, "pages", "of those, pages without an entry, acknowledged at once");
+    v("shootdowns_done", shootdowns_done, "pages", "the others, when no cache had lines of the page any more");
+    v("shootdown_cycles", shootdown_cycles, "cycles", "from the look-up of a shootdown to its acknowledgement, summed");
+    v.identity("every shootdown is acknowledged", sum(shootdowns), sum(shootdowns_filtered, shootdowns_done));
     v.ratio("forward_hit_rate", sum(forward_hits), sum(forward_lookups), "hits per look-up in the forward table");
     v.identity("every translation arrives", sum(requests), sum(answers));
     v.identity("every miss finds its page, makes it lead or is replayed", sum(fetches),
@@ -99,10 +108,19 @@ class Fbt final : public Unit {
   void forget_line(LineKey line, Cycle now);
   /// The page lies elsewhere, or nowhere, from now on. Nothing of it is in the L2, or asked for.
   void forget_page(u64 key, Cycle now);
+  /// A CPU takes a line of memory for itself: if the L2 has it, it leaves. What was written to it goes to memory first.
+  void probe(PhysAddr line, Cycle now);
+  /// The mapping or the permissions of a page change: its lines leave all caches, and nothing of it is fetched meanwhile. It
+  /// is acknowledged (shootdowns_done, shootdowns_filtered) when nothing is left. What TLBs know is not the table's business.
+  void shoot_down(u64 key, Cycle now);
+  /// Likewise for all pages.
+  void shoot_down_all(Cycle now);
   bool idle() const;
   const FbtTable& table() const { return table_; }
   /// Whether the table knows that the L2 has, or awaits, this line under this name.
   bool tracks(LineKey line) const;
+  /// Where a line lies that it tracks.
+  PhysAddr address_of(LineKey line) const { return address(table_.by_page(page_of(line)), line); }
 
   void enable_blame(u32 tenants);
   void settle(Cycle now) { blame.settle(now); }
@@ -142,6 +160,14 @@ class Fbt final : public Unit {
     u32 entry = FbtTable::kNone;
     u32 acknowledgements = 0;  // that are awaited, once its lines have left the L2
     bool in_l1s = false;
+    u32 shootdowns = 0;  // that end with it,
+    Cycle began = 0;     // the first of them then
+  };
+  /// What a CPU, or the driver on it, asks for.
+  struct CpuRequest {
+    bool shootdown = false;
+    u64 page = 0;   // key of the page to shoot down
+    PhysAddr line;  // to take
   };
   struct Parked {
     FetchRef fetch;
@@ -149,12 +175,17 @@ class Fbt final : public Unit {
   };
   /// Chosen: so many pages leave at a time, at most.
   static constexpr u32 kMostLeaving = 16;
+  /// Likewise: a probe waits while so many commands wait for its slice.
+  static constexpr u32 kMostProbes = 16;
 
   void accept_acknowledgements(Cycle now);
   void accept_translations(Cycle now);
   void accept_from_slices(Cycle now);
   void serve(Cycle now);
   bool serve_notice(Cycle now);
+  bool serve_cpu(Cycle now);
+  bool serve_probe(PhysAddr line, Cycle now);
+  bool serve_shootdown(u64 page, Cycle now);
   bool serve_look_up(Cycle now);
   Cycle oldest_forward() const;
   bool serve_forward_look_up(Cycle now);
@@ -206,8 +237,9 @@ class Fbt final : public Unit {
   std::vector<Ring<PageInvalidation>> to_sms_;              // by SM
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
-  std::vector<Parked> parked_;                              // few, if any
-  u32 turn_ = 0;                                            // the input of the forward look-ups that is asked first
+  std::deque<CpuRequest> from_cpu_;
+  std::vector<Parked> parked_;  // few, if any
+  u32 turn_ = 0;                // the input of the forward look-ups that is asked first
 };
 
 }  // namespace terrace

@@ -89,6 +89,13 @@ class FbtTable {
     pages_with_lines_ -= --page.count == 0;
   }
 
+  /// Names every leading page.
+  template <class F>
+  void each_page(F&& each) const {
+    for (u32 entry = 0; entry < backward_.entries(); ++entry) {
+      if (backward_.valid(entry)) each(backward_.meta(entry).leading);
+    }
+  }
   /// Whether lines of a page are known one by one; otherwise only their number is.
   bool has_vectors() const { return has_vectors_; }
   u32 pages() const { return pages_; }

@@ -199,16 +199,26 @@ std::vector<BadInput> in_run() {
        "--set: run.livelock_cycles = 71000 must be more than tenancy.launch_gap and tenancy.switch_cycles together "
        "(71000)"},
       {"RunDesignsThatCollide", run({"--tenant", "mm", "--design", "s_tlb_ptw", "--design", "dws"}),
-       "configs/designs/dws.toml:4: mmu.walk_scheduler.use = \"dws\" conflicts with configs/designs/s_tlb_ptw.toml:8, "
+       "configs/designs/dws.toml:3: mmu.walk_scheduler.use = \"dws\" conflicts with configs/designs/s_tlb_ptw.toml:8, "
        "which sets it to \"shared\"; use only one of the two designs"},
       {"RunTokensWithoutAnL2Tlb", run({"--tenant", "mm", "--design", "pw_cache", "--design", "mask"}),
        "configs/designs/mask.toml:3: l2_tlb.fill.use = \"tokens\" keeps translations out of an L2 TLB that is not "
        "there "
        "(l2_tlb.entries is 0); give it entries, or use \"always\""},
       {"RunIdealWithAWalkScheduler", run({"--tenant", "mm", "--design", "ideal", "--design", "dws"}),
-       "configs/designs/dws.toml:3: translation = \"before_l1\" conflicts with configs/designs/ideal.toml:2, which "
-       "sets "
-       "it to \"ideal\"; use only one of the two designs"},
+       "configs/designs/dws.toml:3: mmu.walk_scheduler.use = \"dws\" schedules walks, and with translation = \"ideal\" "
+       "there "
+       "are none; use \"shared\""},
+      {"RunATableWithoutAVirtualL2", run({"--tenant", "mm", "--set", "fbt.entries=16"}),
+       "--set: fbt.entries = 16 needs translation = \"after_l2\": the table stands behind a virtual L2"},
+      {"RunProbesWithoutATable", run({"--tenant", "mm", "--set", "cpu.probe_interval=100"}),
+       "--set: cpu.probe_interval = 100 needs a forward-backward table (fbt.entries): other designs have no coherence "
+       "with "
+       "a CPU"},
+      {"RunATableThatTranslatesPartsOfPages",
+       run({"--tenant", "mm", "--design", "vc_opt", "--set", "pages.bytes=65536"}),
+       "configs/designs/vc_opt.toml:7: fbt.second_level = true needs fbt.large_pages = \"counter\" with pages of 65536 "
+       "bytes: parts of a page do not translate it"},
       {"RunWalkersOfItsOwnThatAreDivided",
        run({"--tenant", "mm", "--tenant", "mm", "--size", "mini", "--set", "mmu.per_tenant=true", "--set",
             "mmu.walk_scheduler.use=dws"}),

@@ -293,6 +293,44 @@ TEST(Claim, vc_mech_fbt_inclusive) {
   }
 }
 
+/// Eight lines of a page are there, two of them written to. A probe takes one that is there; others do not reach the L2.
+TEST(Claim, vc_mech_coherence_filter) {
+  VirtualL2 l2;
+  for (u64 line = 0; line < 8; ++line) l2.ask(line * 3, 1, line, line < 2, 0);
+  l2.scheduler.run(2000);
+  l2.fbt->probe(l2.address(kLinesPerPage + 1), 2000);  // there, written to
+  l2.fbt->probe(l2.address(kLinesPerPage + 9), 2000);  // its page is there, it is not
+  l2.fbt->probe(l2.address(7 * kLinesPerPage), 2000);  // nothing of its page is there
+  l2.run();
+  EXPECT_EQ(l2.fbt->stats.probes.value, 3u);
+  EXPECT_EQ(l2.fbt->stats.probes_filtered.value, 2u);
+  EXPECT_FALSE(l2.fbt->tracks(LineKey::of_tenant(kTenant, kLinesPerPage + 1)));
+  EXPECT_TRUE(l2.fbt->tracks(LineKey::of_tenant(kTenant, kLinesPerPage + 2)))
+      << "only the line that was asked for left";
+  EXPECT_EQ(l2.count(&FbtStats::write_backs), 1u) << "at the address that the table has";
+}
+
+TEST(Claim, vc_mech_shootdown) {
+  VirtualL2 l2;
+  for (u64 line = 0; line < 4; ++line) l2.ask(line * 3, 1, line, line == 0, 0);
+  for (u64 line = 0; line < 2; ++line) l2.ask(100 + line * 3, 2, line, false, 0);
+  l2.scheduler.run(2000);
+  l2.fbt->shoot_down(page_key(kTenant, 12, 1), 2000);
+  l2.fbt->shoot_down(page_key(kTenant, 12, 5), 2000);
+  l2.ask(2001, 1, 0, false, 0);  // while the page is locked
+  l2.run();
+  EXPECT_EQ(l2.fbt->stats.shootdowns_filtered.value, 1u) << "page 5 has no entry";
+  EXPECT_EQ(l2.fbt->stats.shootdowns_done.value, 1u);
+  EXPECT_EQ(l2.fbt->stats.evicted_lines.value, 4u) << "those of page 1, and no others";
+  EXPECT_TRUE(l2.fbt->tracks(LineKey::of_tenant(kTenant, 2 * kLinesPerPage)));
+  EXPECT_TRUE(l2.fbt->tracks(LineKey::of_tenant(kTenant, kLinesPerPage))) << "fetched again afterwards";
+  EXPECT_FALSE(l2.fbt->tracks(LineKey::of_tenant(kTenant, kLinesPerPage + 1)));
+  EXPECT_EQ(l2.fbt->stats.l1_checks.value, 2u) << "every L1, once";
+  l2.fbt->shoot_down_all(l2.scheduler.now());
+  l2.run();
+  EXPECT_EQ(l2.fbt->table().pages(), 0u) << "all entries: the caches are empty";
+}
+
 TEST(Claim, vc_mech_leading_address) {
   for (u64 seed = 0; seed < 4; ++seed) {
     VirtualL2 l2;

@@ -82,5 +82,54 @@ TEST(VirtualCaches, OnlyMissesOfTheL2AreTranslated) {
   EXPECT_GT(total(run.gpu(), "gpu.l2.*.hits"), 0u);
 }
 
+/// Shootdowns, probes, evictions of lines and of pages, remaps between launches, all at once. Dev builds compare every answer
+/// with what was written, and every line of the L2 with the table.
+TEST(VirtualCaches, AStormOfShootdownsProbesAndEvictionsLosesNothing) {
+  for (u64 seed = 0; seed < 12; ++seed) {
+    GpuConfig config = virtual_gpu(seed % 3 == 0 ? 64 : 4);
+    config.run.seed = seed;
+    config.fbt.second_level = seed % 2 == 0;
+    config.fbt.merge_misses = seed % 4 < 2;
+    config.cpu = {.probe_interval = 3 + seed, .shared_percent = 90, .shootdown_interval = 17 + seed * 5};
+    if (seed % 5 == 4) {
+      config.pages.bytes = 65536;
+      config.fbt.large_pages = FbtConfig::LargePages::kCounter;
+    }
+    ScriptedTenants run(config, {crowd(seed, 4), crowd(seed + 100, 4)});
+    run.program(0).between_launches = [&] {
+      for (u64 page = 0; page < 4; ++page)
+        run.gpu().remap(TenantId(0), {GuestMemory::kBase + (page << config.pages.shift() & 0xffff)});
+    };
+    ASSERT_NO_THROW(run.gpu().run({.relaunch = false})) << seed;
+    run.gpu().stats().check_identities(!run.gpu().quiet());
+    EXPECT_GT(total(run.gpu(), "gpu.fbt.shootdowns_done"), 20u) << seed;
+    EXPECT_GT(total(run.gpu(), "gpu.fbt.probes"), total(run.gpu(), "gpu.fbt.probes_filtered")) << seed;
+  }
+}
+
+TEST(VirtualCaches, ProbesForMemoryThatOnlyTheCpuUsesDisturbNothing) {
+  const auto cycles = [](u64 interval) {
+    GpuConfig config = virtual_gpu(64);
+    config.fbt.ports = 8;  // so that probes take no port from others
+    config.cpu = {.probe_interval = interval, .shared_percent = 0};
+    ScriptedTenants run(config, {crowd(1), crowd(2)});
+    run.gpu().run({.relaunch = false});
+    EXPECT_EQ(total(run.gpu(), "gpu.fbt.probes"), total(run.gpu(), "gpu.fbt.probes_filtered"));
+    return run.gpu().now();
+  };
+  EXPECT_EQ(cycles(0), cycles(5));
+}
+
+TEST(VirtualCaches, ShootdownsCostTime) {
+  const auto cycles = [](u64 interval) {
+    GpuConfig config = virtual_gpu(64);
+    config.cpu.shootdown_interval = interval;
+    ScriptedTenants run(config, {crowd(1), crowd(2)});
+    run.gpu().run({.relaunch = false});
+    return run.gpu().now();
+  };
+  EXPECT_GT(cycles(20), cycles(0));
+}
+
 }  // namespace
 }  // namespace terrace
