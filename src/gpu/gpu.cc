@@ -2,7 +2,6 @@
 #include "gpu/gpu.h"
 
 #include <algorithm>
-#include <array>
 
 #include "engine/check.h"
 #include "gpu/controllers/cpu.h"
@@ -231,22 +230,24 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
 /// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the
 /// entry. The L2's lines of the old frame are dead, for nobody can name them any more.
 void Gpu::remap(TenantId tenant, VirtAddr va) {
-  change_page(tenant, va, [&] { return spaces_.remap(tenant, va); });
-}
-
-void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
-  change_page(tenant, va, [&] { return spaces_.alias(tenant, va, of); });
-}
-
-void Gpu::change_page(TenantId tenant, VirtAddr va, const std::function<PhysAddr()>& change) {
-  SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
   const u64 page = u64{1} << spaces_.page_shift(), first = va.raw & ~(page - 1);
-  const PhysAddr entry = change();
-  const PhysAddr frame = spaces_.locate(tenant, {first});
-  const std::array<HostWrites::Bytes, 2> written{
-      {{frame.raw, frame.raw + page}, {entry.raw, entry.raw + sizeof(TableEntry)}}};
-  host_writes_.forget(written, {host_writes_.lines_of(tenant, first, first + page)});
-  host_writes_.page_gone(page_key(tenant, spaces_.page_shift(), va.raw >> spaces_.page_shift()));
+  const PhysAddr entry = spaces_.remap(tenant, va), frame = spaces_.locate(tenant, {first});
+  forget_page(tenant, {first}, entry, {{frame.raw, frame.raw + page}});
+}
+
+/// The frame holds what it held: only the entry is written.
+void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
+  const VirtAddr first{va.raw & ~((u64{1} << spaces_.page_shift()) - 1)};
+  forget_page(tenant, first, spaces_.alias(tenant, first, of), {});
+}
+
+/// A page begins to lie elsewhere: its entry changed, and what else was written to memory.
+void Gpu::forget_page(TenantId tenant, VirtAddr first, PhysAddr entry, std::vector<HostWrites::Bytes> written) {
+  SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
+  written.push_back({entry.raw, entry.raw + sizeof(TableEntry)});
+  const u32 shift = spaces_.page_shift();
+  host_writes_.forget(written, {host_writes_.lines_of(tenant, first.raw, first.raw + (u64{1} << shift))});
+  host_writes_.page_gone(page_key(tenant, shift, first.raw >> shift));
   translations_.flush();
 }
 

@@ -98,7 +98,7 @@ class Gpu {
   StatTree& stats() { return stats_; }
 
  private:
-  void change_page(TenantId tenant, VirtAddr va, const std::function<PhysAddr()>& change);
+  void forget_page(TenantId tenant, VirtAddr first, PhysAddr entry, std::vector<HostWrites::Bytes> written);
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
