@@ -343,17 +343,6 @@ TEST(Claim, vc_mech_leading_address) {
   }
 }
 
-TEST(VirtualL2, LinesUnderSeveralNamesMayBeWrittenToAndNoneIsLost) {
-  for (u64 seed = 0; seed < 4; ++seed) {
-    VirtualL2 l2({.sms = 2, .pages = 2, .ways = 2, .lines = 4});
-    for (u64 page = 0; page < 4; ++page) l2.same_as[page + 4] = page;
-    ask_at_random(l2, seed, 8, 30);
-    l2.run();  // dev builds compare what every load sees
-    EXPECT_EQ(l2.most_names, 1u);
-    EXPECT_EQ(l2.answered, 4000u);
-  }
-}
-
 TEST(Claim, vc_mech_synonym_replay) {
   VirtualL2 l2;
   l2.same_as[5] = 1;
