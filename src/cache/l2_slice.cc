@@ -113,13 +113,11 @@ void L2Slice::carry_out(const SliceCommand& command) {
       }
       break;
     case SliceCommand::Kind::kReplay:
-      ++names_stats.replayed_fetches;
       std::erase(drop_on_arrival_, command.line);
       ++stats.replayed_fetches;
       misses_.release(command.line.raw(), command.line.tenant(), [&](AccessRef waiter) {
         accesses_[waiter].in_l2 = command.leading;
-        ++names_stats.replays_out[accesses_[waiter].tenant];
-        ++stats.replayed[accesses_[waiter].tenant];
+        ++stats.replays[accesses_[waiter].tenant];
         replays_out_.push_back(waiter);
       });
       break;

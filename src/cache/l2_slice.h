@@ -41,8 +41,8 @@ struct L2Stats {
   PerTenant<Counter> tlb_missed_loads, tlb_missed_hits;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
   Counter fills, write_backs, fetches, partial_write_backs, completions;
-  PerTenant<Counter> replayed;  // requests that left for the slice of another name; only with a forward-backward table
-  Counter replayed_fetches;     // fetches that ended so
+  PerTenant<Counter> replays;  // only with a forward-backward table
+  Counter replayed_fetches;    // likewise
   void describe(StatFields& v) {
     v("lookups", lookups, "lines", "look-ups");
     v("hits", hits, "lines", "look-ups that hit");
@@ -58,6 +58,8 @@ struct L2Stats {
     v("write_backs", write_backs, "lines", "dirty lines written back to memory");
     v("partial_write_backs", partial_write_backs, "lines", "of these, lines of which only some words were there");
     v("completions", completions, "lines", "fetches of lines of which only some words were there");
+    v("replays", replays, "lines", "requests that another name leads for, sent to the slice of that name");
+    v("replayed_fetches", replayed_fetches, "lines", "fetches that ended so");
     for (u32 i = 0; i < kWalkLevels; ++i) {
       v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines",
         "look-ups by page walks at this page-table level");
@@ -67,7 +69,7 @@ struct L2Stats {
     v.ratio("hit_rate", sum(hits), sum(lookups), "hits per look-up");
     v.identity("a look-up hits, misses, merges or allocates", sum(lookups),
                sum(hits, misses, merges, write_allocations));
-    v.identity("every request is answered", sum(lookups), sum(replies, replayed));
+    v.identity("every request is answered", sum(lookups), sum(replies, replays));
     v.identity("every line asked for arrives", sum(fetches), sum(fills, replayed_fetches));
   }
 };
@@ -85,12 +87,10 @@ struct L2AdmissionStats {
 
 /// What the forward-backward table makes a slice do.
 struct L2NamesStats {
-  PerTenant<Counter> replays_out, replays_in;
-  Counter replayed_fetches, clean_evictions, first_writes, dropped;
+  PerTenant<Counter> replays_in;
+  Counter clean_evictions, first_writes, dropped;
   void describe(StatFields& v) {
-    v("replays_out", replays_out, "lines", "requests that another name leads for, sent to the slice of that name");
-    v("replays_in", replays_in, "lines", "such requests that were looked up here");
-    v("replayed_fetches", replayed_fetches, "lines", "fetches that ended so");
+    v("replays_in", replays_in, "lines", "requests replayed under the name that leads, looked up here");
     v("clean_evictions", clean_evictions, "lines", "evictions of unchanged lines that the table was told of");
     v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
     v("dropped", dropped, "lines", "lines that left with their page");

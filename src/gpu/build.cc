@@ -229,7 +229,7 @@ void Gpu::connect_fbt() {
   for (u32 i = 0; i < fbt_wires_.from_tlb.size(); ++i) {
     wiring.mmus.push_back({fbt_wires_.from_tlb[i].get(), mmu_wires_[i].requests.get(), fbt_wires_.to_tlb[i].get()});
   }
-  for (const auto& link : fbt_wires_.invalidations) wiring.sms.push_back({link.get()});
+  for (const auto& link : fbt_wires_.invalidations) wiring.sms.push_back(link.get());
   fbt_ = std::make_unique<Fbt>(scheduler_, config_.fbt, std::move(wiring));
   fbt_unit_ = scheduler_.add(*fbt_, "fbt");
   fbt_->connect(fbt_unit_);

@@ -245,9 +245,9 @@ void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
 void Gpu::forget_page(TenantId tenant, VirtAddr first, PhysAddr entry, std::vector<HostWrites::Bytes> written) {
   SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
   written.push_back({entry.raw, entry.raw + sizeof(TableEntry)});
-  const u32 shift = spaces_.page_shift();
-  host_writes_.forget(written, {host_writes_.lines_of(tenant, first.raw, first.raw + (u64{1} << shift))});
-  host_writes_.page_gone(page_key(tenant, shift, first.raw >> shift));
+  const u64 end = first.raw + (u64{1} << spaces_.page_shift());
+  host_writes_.forget(written, {host_writes_.lines_of(tenant, first.raw, end)});
+  host_writes_.page_gone(spaces_.key_of(tenant, first));
   translations_.flush();
 }
 

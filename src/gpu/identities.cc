@@ -26,7 +26,7 @@ void Gpu::declare_identities() {
 
   // A request that is replayed under another name is looked up twice, and its first fetch gives no line.
   const Names replays = when(has_fbt(), {"gpu.l2.*.names.replays_in"});
-  const Names replayed_fetches = when(has_fbt(), {"gpu.l2.*.names.replayed_fetches"});
+  const Names replayed_fetches = when(has_fbt(), {"gpu.l2.*.replayed_fetches"});
   stats_.identity("every packet to the L2 is a request", Names{"gpu.noc.to_l2.*.packets"} + replays,
                   Names{"gpu.l2.*.lookups"} + bypasses);
   stats_.identity("every line that an L1 does not answer, and every read of a walk, is a packet to the L2",
@@ -45,7 +45,7 @@ void Gpu::declare_identities() {
                   {"gpu.dram.*.data.writes"});
   if (!translates()) return;
   if (has_fbt()) {
-    stats_.identity("every request that is replayed arrives", {"gpu.l2.*.names.replays_out"}, replays);
+    stats_.identity("every request that is replayed arrives", {"gpu.l2.*.replays"}, replays);
     stats_.identity("every fetch reaches the forward-backward table", {"gpu.l2.*.fetches"}, {"gpu.fbt.fetches"});
     stats_.identity("every line that leaves is told to the forward-backward table",
                     {"gpu.l2.*.write_backs", "gpu.l2.*.names.clean_evictions", "gpu.l2.*.names.first_writes"},

@@ -19,7 +19,7 @@ void Translations::flush_shared(TenantId tenant) {
 }
 
 void Translations::flush_page(TenantId tenant, VirtAddr va) {
-  const u64 key = page_key(tenant, spaces_.page_shift(), va.raw >> spaces_.page_shift());
+  const u64 key = spaces_.key_of(tenant, va);
   for (const auto& sm : sms_) sm->load_store().translator().flush_page(key);
   if (tlb_) tlb_->flush_page(key);
   for (const auto& mmu : mmus_) mmu->flush_page(key);

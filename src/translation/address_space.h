@@ -17,6 +17,7 @@
 #include "translation/config.h"
 #include "translation/frame_allocator.h"
 #include "translation/page_table.h"
+#include "wire/translate.h"
 
 namespace terrace {
 
@@ -48,6 +49,8 @@ class AddressSpaces {
   PhysAddr alias(TenantId tenant, VirtAddr va, VirtAddr of);
 
   u32 page_shift() const { return shift_; }
+  /// What TLBs call the page of an address.
+  u64 key_of(TenantId tenant, VirtAddr va) const { return page_key(tenant, shift_, va.raw >> shift_); }
   /// Pages from GuestMemory::kBase that may have frames.
   u64 near_pages(TenantId tenant) const { return spaces_[index(tenant)].frames.size(); }
   /// Where an address lies, or kUnmapped.

@@ -393,7 +393,7 @@ void Fbt::send(Cycle now) {
     first += mmu.to_mmu->inputs();
   }
   for (u32 i = 0; i < to_sms_.size(); ++i) {
-    Link<PageInvalidation>& link = *wiring_.sms[i].invalidations;
+    Link<PageInvalidation>& link = *wiring_.sms[i];
     if (!to_sms_[i].empty() && link.can_push(now)) link.push(now, to_sms_[i].pop());
   }
 }

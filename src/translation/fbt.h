@@ -82,14 +82,11 @@ class Fbt final : public Unit {
     Funnel<TranslationRequest>* to_mmu;
     Link<Translation>* to_tlb;
   };
-  struct SmPort {
-    Link<PageInvalidation>* invalidations;
-  };
   struct Wiring {
     std::vector<SlicePort> slices;
     std::vector<MmuPort> mmus;
-    std::vector<SmPort> sms;
-    Funnel<u32>& acknowledgements;  // an input for each SM
+    std::vector<Link<PageInvalidation>*> sms;  // where each hears of pages that go
+    Funnel<u32>& acknowledgements;             // an input for each SM
     const LineMap& map;
     Funnel<TranslationRequest>& requests;  // an input for each slice
     u32 lines_per_slice = 1;               // that a slice fetches at a time, at most
@@ -228,12 +225,11 @@ class Fbt final : public Unit {
   std::vector<Ring<TranslationRequest>> unasked_;  // by slice
   WaitingRing<LookUp> look_ups_;
   Ring<Notice> notices_;
-  Ring<Result> results_;                          // in order: every access takes the same time
-  std::vector<Ring<DramRequest>> to_memory_;      // by slice
-  std::vector<Ring<SliceCommand>> commands_;      // by slice
-  std::vector<Ring<Translation>> to_tlb_;         // by MMU
-  std::vector<Ring<TranslationRequest>> to_mmu_;  // by MMU and input
-  std::vector<u32> inputs_of_mmu_;
+  Ring<Result> results_;                                    // in order: every access takes the same time
+  std::vector<Ring<DramRequest>> to_memory_;                // by slice
+  std::vector<Ring<SliceCommand>> commands_;                // by slice
+  std::vector<Ring<Translation>> to_tlb_;                   // by MMU
+  std::vector<Ring<TranslationRequest>> to_mmu_;            // by MMU and input
   std::vector<Ring<PageInvalidation>> to_sms_;              // by SM
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids

@@ -82,7 +82,7 @@ class FbtBench {
     }
     for (u32 i = 0; i < kSms; ++i) {
       to_sm.push_back(std::make_unique<Link<PageInvalidation>>(scheduler, LinkShape{.latency = kLink}));
-      wiring.sms.push_back({to_sm[i].get()});
+      wiring.sms.push_back(to_sm[i].get());
     }
     if (config.second_level) wiring.mmus.push_back({&from_tlb, &to_mmu, &to_tlb});
     unit = std::make_unique<Fbt>(scheduler, config, std::move(wiring));

@@ -410,9 +410,9 @@ TEST(TrackedL2, WhoeverWaitsForASynonymIsAnsweredWithTheLeadingLineOfAnotherSlic
   EXPECT_EQ(bench.answered(second), bench.answered(first) + 1) << "one look-up per cycle";
   EXPECT_EQ(bench.fetched(), (Lines{2, 3}));
   EXPECT_EQ(bench.names_kept, (std::vector<LineKey>{name(2), name(2), name(2)}));
-  EXPECT_EQ(bench.slices[1]->names_stats.replays_out[kTenant].value, 2u);
+  EXPECT_EQ(bench.slices[1]->stats.replays[kTenant].value, 2u);
   EXPECT_EQ(bench.slices[0]->names_stats.replays_in[kTenant].value, 2u);
-  EXPECT_EQ(bench.slices[1]->names_stats.replayed_fetches.value, 1u);
+  EXPECT_EQ(bench.slices[1]->stats.replayed_fetches.value, 1u);
 }
 
 TEST(TrackedL2, ALeadingLineThatIsNotThereIsFetchedOnceForAllReplays) {

@@ -74,7 +74,7 @@ class VirtualL2 {
     }
     for (u32 i = 0; i < small.sms; ++i) {
       invalidations_.push_back(std::make_unique<Link<PageInvalidation>>(scheduler, LinkShape{}));
-      wiring.sms.push_back({invalidations_[i].get()});
+      wiring.sms.push_back(invalidations_[i].get());
     }
     fbt = std::make_unique<Fbt>(scheduler, config, std::move(wiring));
     const UnitId table = scheduler.add(*fbt, "fbt");

@@ -25,7 +25,7 @@ void Cpu::shoot_down(Cycle now) {
   const auto tenant = static_cast<TenantId>(random_.below(tenants_));
   const VirtAddr page = random_page(tenant);
   translations_.flush_page(tenant, page);
-  fbt_.shoot_down(page_key(tenant, spaces_.page_shift(), page.raw >> spaces_.page_shift()), now);
+  fbt_.shoot_down(spaces_.key_of(tenant, page), now);
 }
 
 VirtAddr Cpu::random_page(TenantId tenant) {

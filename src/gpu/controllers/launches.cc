@@ -95,10 +95,8 @@ void Launches::follow_allocations(TenantId tenant) {
     lines.push_back(wiring_.host_writes.lines_of(tenant, gone.va.raw, gone.va.raw + page));
   }
   wiring_.host_writes.forget(written, std::move(lines));
-  for (const AddressSpaces::FreedPage& gone : freed) {
-    const u32 shift = wiring_.spaces.page_shift();
-    wiring_.host_writes.page_gone(page_key(tenant, shift, gone.va.raw >> shift));
-  }
+  for (const AddressSpaces::FreedPage& gone : freed)
+    wiring_.host_writes.page_gone(wiring_.spaces.key_of(tenant, gone.va));
 }
 
 void Launches::end_kernel(TenantId tenant, LaunchId launch, Cycle now) {

@@ -20,7 +20,7 @@ class NamesAudit final : public Controller {
   void act(Cycle now) override;
 
  private:
-  // Chosen: a look takes about as long as simulating a thousand cycles.
+  // Chosen.
   static constexpr Cycle kEvery = 1 << 17;
   const Fbt& fbt_;
   const std::vector<std::unique_ptr<L2Slice>>& slices_;
