@@ -1,5 +1,6 @@
-// How fast a whole GPU is simulated: dws_30sm with translation that costs nothing, one thread. Median of five:
-//   build/release/bench_gpu --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
+// How fast a whole GPU is simulated, on one thread: dws_30sm and two larger machines of bench/machines, with translation
+// that costs nothing and with TLBs and page walks. Each SM has as much to do on all of them. Median of five:
+//   build/release/bench_gpu --benchmark_repetitions=5 --benchmark_report_aggregates_only=true --benchmark_filter=30sm
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 
@@ -10,15 +11,16 @@
 namespace terrace::bench {
 namespace {
 
-GpuConfig machine(const std::string& design) {
+GpuConfig load_machine(const std::string& machine, const std::string& design) {
   Layers layers;
-  layers.gpu.push_back(find_config(kGpus, "dws_30sm"));
+  const bool own = machine.starts_with("bench_");
+  layers.gpu.push_back(find_config(kGpus, own ? data_root() + "/bench/machines/" + machine + ".toml" : machine));
   layers.designs.push_back(find_config(kDesigns, design));
   return ConfigLoader<GpuConfig>(layers).config();
 }
 
-void simulate_kernel(benchmark::State& state, const Kernel* kernel, const char* design) {
-  const GpuConfig config = machine(design);
+void simulate_kernel(benchmark::State& state, const Kernel* kernel, const char* design, const char* machine) {
+  const GpuConfig config = load_machine(machine, design);
   GpuWork all;
   for (auto _ : state) {
     const GpuWork work = run_on_gpu(config, *kernel);
@@ -41,10 +43,13 @@ void simulate_kernel(benchmark::State& state, const Kernel* kernel, const char* 
 
 int main(int argc, char** argv) {
   using namespace terrace::bench;
-  for (const char* design : {"ideal", "baseline"}) {
-    for (const Kernel& kernel : kGpuKernels) {
-      benchmark::RegisterBenchmark((std::string(kernel.name) + "/" + design).c_str(), simulate_kernel, &kernel, design)
-          ->Unit(benchmark::kMillisecond);
+  for (const char* machine : {"dws_30sm", "bench_80sm", "bench_132sm"}) {
+    for (const char* design : {"ideal", "baseline"}) {
+      for (const Kernel& kernel : kGpuKernels) {
+        const std::string name = std::string(kernel.name) + "/" + design + "/" + machine;
+        benchmark::RegisterBenchmark(name.c_str(), simulate_kernel, &kernel, design, machine)
+            ->Unit(benchmark::kMillisecond);
+      }
     }
   }
   benchmark::Initialize(&argc, argv);

@@ -18,7 +18,7 @@ inline GpuWork run_on_gpu(const GpuConfig& config, const Kernel& kernel) {
   GuestMemory memory(PageSize::k4K);
   ptx::Machine machine(ptx::parse_module("bench.ptx", std::string(kHeader) + kernel.text), memory,
                        {config.sm.warp_width});
-  OneLaunch program(kernel.make);
+  OneLaunch program([&](GuestMemory& into) { return kernel.make(into, config.sm.count); });
   program.allocate(memory);
   TenantSetup tenant{kernel.name, &program, &memory, &machine, {}};
   for (u32 i = 0; i < config.sm.count; ++i) tenant.sms.push_back(i);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <functional>
 #include <optional>
 #include <string>
@@ -98,42 +99,47 @@ class OneLaunch final : public Program {
   bool launched_ = false;
 };
 
+/// What 30 SMs are given, for a machine with other SMs: each has as much to do.
+constexpr u32 per_30_sms(u32 amount, u32 sms) {
+  return amount * sms / 30;
+}
+
 struct Kernel {
   const char* name;
   const char* text;
-  Launch (*make)(GuestMemory&);
+  Launch (*make)(GuestMemory&, u32 sms);
 };
 
-/// The shapes for the whole GPU: enough blocks for 30 SMs, a second or so of simulation each.
+/// The shapes for the whole GPU: enough blocks for its SMs, a second or so of simulation each for 30 of them.
 inline const Kernel kGpuKernels[] = {
     {"fma", kFmaLoop,
-     [](GuestMemory& memory) {
-       Launch launch{"fma_loop", {240, 1, 1}, {256, 1, 1}, 0, {}};
+     [](GuestMemory& memory, u32 sms) {
+       Launch launch{"fma_loop", {per_30_sms(240, sms), 1, 1}, {256, 1, 1}, 0, {}};
        launch.argument(Buffer<float>(memory, "out", 256)).argument(u32{100});
        return launch;
      }},
     {"stream", kStream,
-     [](GuestMemory& memory) {
-       constexpr u32 kCount = 1 << 21;
-       Launch launch{"stream", {480, 1, 1}, {256, 1, 1}, 0, {}};
-       launch.argument(Buffer<float>(memory, "a", kCount))
-           .argument(Buffer<float>(memory, "b", kCount))
-           .argument(kCount);
+     [](GuestMemory& memory, u32 sms) {
+       const u32 count = per_30_sms(1 << 21, sms);
+       Launch launch{"stream", {per_30_sms(480, sms), 1, 1}, {256, 1, 1}, 0, {}};
+       launch.argument(Buffer<float>(memory, "a", count)).argument(Buffer<float>(memory, "b", count)).argument(count);
        return launch;
      }},
     {"strided", kRowWalk,
-     [](GuestMemory& memory) {
-       constexpr u32 kRows = 4096, kColumns = 96, kPitch = 4096;
-       Launch launch{"row_walk", {kRows / 128, 1, 1}, {128, 1, 1}, 0, {}};
-       launch.argument(Buffer<u8>(memory, "a", u64{kRows} * kPitch)).argument(Buffer<float>(memory, "out", kRows));
+     [](GuestMemory& memory, u32 sms) {
+       constexpr u32 kBlockRows = 128, kColumns = 96, kPitch = 4096;
+       const u32 blocks = per_30_sms(32, sms), rows = blocks * kBlockRows;
+       Launch launch{"row_walk", {blocks, 1, 1}, {kBlockRows, 1, 1}, 0, {}};
+       launch.argument(Buffer<u8>(memory, "a", u64{rows} * kPitch)).argument(Buffer<float>(memory, "out", rows));
        launch.argument(kColumns).argument(kPitch);
        return launch;
      }},
     {"gups", kGups,
-     [](GuestMemory& memory) {
-       constexpr u64 kWords = 1 << 21;  // the tiny shape: 16 MiB, 128 blocks of 128 threads, 16 updates each
-       Launch launch{"gups", {128, 1, 1}, {128, 1, 1}, 0, {}};
-       launch.argument(Buffer<u64>(memory, "table", kWords)).argument(kWords - 1).argument(u32{16});
+     [](GuestMemory& memory, u32 sms) {
+       // The tiny shape for 30 SMs: 16 MiB, 128 blocks of 128 threads, 16 updates each. Tables are powers of two.
+       const u64 words = std::bit_ceil(u64{per_30_sms(1 << 21, sms)});
+       Launch launch{"gups", {per_30_sms(128, sms), 1, 1}, {128, 1, 1}, 0, {}};
+       launch.argument(Buffer<u64>(memory, "table", words)).argument(words - 1).argument(u32{16});
        return launch;
      }},
 };

@@ -15,7 +15,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(machinery "^src/(cli/|store/|sweep/|report/|main|version|run/(exec|job|metrics|workload_list))")
+set(machinery "^src/(cli/|live/|store/|sweep/|claims/|report/|main|version|run/(exec|job|metrics|timeline|workload_list))")
 file(GLOB_RECURSE code RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/src/*.h
   ${PROJECT_SOURCE_DIR}/workloads/*.cc ${PROJECT_SOURCE_DIR}/workloads/*.h ${PROJECT_SOURCE_DIR}/cmake/flags.cmake)
 list(FILTER code EXCLUDE REGEX ${machinery})

@@ -3,11 +3,18 @@
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+find_library(CPP_HTTPLIB cpp-httplib REQUIRED)
 
 file(GLOB_RECURSE TERRACE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 list(REMOVE_ITEM TERRACE_SOURCES ${PROJECT_SOURCE_DIR}/src/main.cc)
 add_library(terrace_objects OBJECT ${TERRACE_SOURCES})
-target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt SQLite::SQLite3)
+target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt SQLite::SQLite3 ZLIB::ZLIB ${CPP_HTTPLIB} Threads::Threads)
+
+# Debian's library is built with all of these, and its classes are laid out accordingly.
+set_source_files_properties(src/live/live_server.cc PROPERTIES COMPILE_DEFINITIONS
+  "CPPHTTPLIB_OPENSSL_SUPPORT;CPPHTTPLIB_ZLIB_SUPPORT;CPPHTTPLIB_BROTLI_SUPPORT")
 
 # The guard that runs before anything else must itself run on any x86-64.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

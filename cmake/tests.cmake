@@ -25,7 +25,8 @@ function(terrace_tests name)
   endif()
 endfunction()
 function(terrace_list_tests name)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${name} TIMEOUT 300 ${ARGN})
+  # NO_PRETTY_VALUES: parameters have names in words; their values would be printed as bytes.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES LABELS ${name} TIMEOUT 900 ${ARGN})
 endfunction()
 
 terrace_tests(unit unit contract timing papers benches)
@@ -40,7 +41,7 @@ terrace_tests(single_units benches)
 file(GLOB single_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/timing/dram_*_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/engine_*_test.cc)
 target_sources(single_units PRIVATE ${single_unit_tests} tests/contract/memory_policy_contract_test.cc
-  tests/papers/mask_policies_test.cc
+  tests/papers/cd_search_policies_test.cc tests/papers/intra_sm_policies_test.cc tests/papers/mask_policies_test.cc
   tests/unit/fbt_table_test.cc tests/unit/l1_cache_test.cc tests/unit/translation_test.cc tests/unit/warp_scheduler_test.cc)
 set_target_properties(single_units PROPERTIES EXCLUDE_FROM_ALL TRUE)
 
@@ -101,6 +102,8 @@ add_test(NAME random_kernels.all COMMAND laws --gtest_also_run_disabled_tests --
 set_tests_properties(random_kernels.all PROPERTIES LABELS slow TIMEOUT 3600)
 add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --gtest_filter=GpuLawsMatrix.*)
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
+add_test(NAME virtual_storm.long COMMAND unit --gtest_also_run_disabled_tests --gtest_filter=VirtualStormLong.*)
+set_tests_properties(virtual_storm.long PROPERTIES LABELS slow TIMEOUT 3600)
 foreach(workload 3ds atax bfs bicg bino blk bp color cp fft fw gesummv gups hs kmeans lavamd lbm mis mm mvt nw pagerank sad srad sssp xsbench)
   add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
   set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)

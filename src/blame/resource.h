@@ -96,10 +96,10 @@ class CyclePorts {
     used_ = 0;
     held_.reset(ports_);
   }
-  bool any_free() const { return used_ < ports_; }
+  bool any_free() const { return ports_ == 0 || used_ < ports_; }
   void take(TenantId tenant) {
     ++used_;
-    held_.take(tenant);
+    ports_ == 0 ? held_.add(tenant) : held_.take(tenant);
   }
   u32 ports() const { return ports_; }
   Resource& held() { return held_; }

@@ -19,6 +19,7 @@ struct L1Config {
   u32 miss_entries = 64;
   u32 miss_merges = 16;
   u32 filter_entries = 256;
+  u32 synonym_entries = 0;
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1 << 24), "bytes of each SM's L1 cache");
     v("ways", ways, in(1, 1024), "ways of a set");
@@ -27,6 +28,9 @@ struct L1Config {
     v("miss_merges", miss_merges, in(1, 4096), "accesses that may wait for the same line");
     v("filter_entries", filter_entries, in(1, 65536),
       "entries of the invalidation filter, which counts the lines of each page; only with a forward-backward table");
+    v("synonym_entries", synonym_entries, in(0, 1024),
+      "read-only synonyms whose leading page an SM remembers, so that loads look for it at once; only with a "
+      "forward-backward table; 0: none");
   }
 };
 

@@ -58,10 +58,21 @@ class L1Cache {
     const u64 page = page_of(first_line.raw());
     ++filter_->stats.checks;
     bool awaited = false;
-    misses_.for_each_key([&](u64 line) { awaited |= page_of(line) == page; });
+    // What is awaited under another name may come as a line of this page, sent before it went.
+    own_name_only_.clear();
+    misses_.for_each_key([&](u64 line) {
+      awaited |= page_of(line) == page;
+      own_name_only_.push_back(LineKey::from_raw(line));
+    });
     if (!awaited && !filter_->holds(page)) return;
     ++filter_->stats.matches;
     clear();
+  }
+  bool holds_page(LineKey first_line) const {
+    bool holds = false;
+    for (u32 entry = 0; entry < tags_.entries(); ++entry)
+      holds |= tags_.valid(entry) && page_of(tags_.key(entry)) == page_of(first_line.raw());
+    return holds;
   }
   L1FilterStats* filter_stats() { return filter_ ? &filter_->stats : nullptr; }
 
@@ -121,6 +132,13 @@ class L1Cache {
     }
     misses_.release(line.raw(), each_waiter);
   }
+  /// The same, but it is not kept.
+  template <class F>
+  void let_pass(LineKey line, F&& each_waiter) {
+    ++stats.fills;
+    std::erase(outdated_, line);
+    misses_.release(line.raw(), each_waiter);
+  }
   /// What is here and what is being fetched may be old.
   void clear() {
     tags_.clear();
@@ -129,6 +147,7 @@ class L1Cache {
     misses_.for_each_key([this](u64 line) { outdated_.push_back(LineKey::from_raw(line)); });
     ++stats.invalidations;
   }
+  void observe(TagObserver* observer) { tags_.observe(observer); }
   u32 misses_under_way() const { return misses_.size(); }
 
   L1Stats stats;
@@ -146,6 +165,7 @@ class L1Cache {
   /// already, under the name that leads, is not kept twice.
   bool may_keep(LineKey line, LineKey leading) {
     if (!filter_) return true;
+    if (!own_name_only_.empty() && std::erase(own_name_only_, line) > 0 && leading != line) return false;
     if (tags_.find(leading.raw()) >= 0) return false;
     if (filter_->add(page_of(leading.raw()))) return true;
     ++filter_->stats.overflows;
@@ -160,7 +180,8 @@ class L1Cache {
 
   TagArray<LineCopy> tags_;
   MissTable<Waiter> misses_;
-  std::vector<LineKey> outdated_;  // few, if any
+  std::vector<LineKey> outdated_;       // few, if any
+  std::vector<LineKey> own_name_only_;  // what was awaited when the last page went, or more: few, if any
   std::optional<L1Filter> filter_;
   u32 page_shift_ = 0;
 };

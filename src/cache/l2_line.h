@@ -12,7 +12,8 @@ struct L2Line {
   TenantId tenant{};
   u8 walk_level = 0;  // 1 root .. 4 leaf of the page-table entry that was asked for; 0: data
   bool dirty = false;
-  u64 missing = 0;  // its words that only memory has; a line with such words is dirty
+  bool writable = true;  // the permission of its page when it came; lines with virtual names only
+  u64 missing = 0;       // its words that only memory has; a line with such words is dirty
   [[no_unique_address]] LineCopy copy{};
 };
 

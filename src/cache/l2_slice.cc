@@ -10,14 +10,6 @@
 
 namespace terrace {
 
-namespace {
-
-bool writes(const Access& access) {
-  return access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
-}
-
-}  // namespace
-
 L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes,
                  AccessPool& accesses, Wiring wiring, PerformAtomic perform)
     : scheduler_(scheduler),
@@ -112,16 +104,49 @@ void L2Slice::carry_out(const SliceCommand& command) {
         if (wiring_.map.slice_of(line) == wiring_.port) dropping_.push_back(line);
       }
       break;
-    case SliceCommand::Kind::kReplay:
-      std::erase(drop_on_arrival_, command.line);
+    case SliceCommand::Kind::kGrant:
+      if (const i32 entry = tags_.find(command.line.raw()); entry >= 0)
+        tags_.meta(static_cast<u32>(entry)).writable = true;
       ++stats.replayed_fetches;
       misses_.release(command.line.raw(), command.line.tenant(), [&](AccessRef waiter) {
-        accesses_[waiter].in_l2 = command.leading;
+        // They are looked up here and now, ahead of what comes later: no load overtakes a store of its SM.
+        accesses_[waiter].checked |= writes(accesses_[waiter]);
         ++stats.replays[accesses_[waiter].tenant];
-        replays_out_.push_back(waiter);
+        replays_in_.push_back(waiter);
       });
       break;
+    case SliceCommand::Kind::kReplay:
+      replay(command);
+      break;
   }
+}
+
+/// Those who want to write were permitted to under the name that they asked for. The table hears of one who joined the fetch
+/// of somebody who did not.
+void L2Slice::replay(const SliceCommand& command) {
+  std::erase(drop_on_arrival_, command.line);
+  ++stats.replayed_fetches;
+  bool told = command.for_write;
+  misses_.release(command.line.raw(), command.line.tenant(), [&](AccessRef waiter) {
+    Access& access = accesses_[waiter];
+    access.in_l2 = command.leading;
+    access.checked = writes(access);
+    access.may_map = command.read_only;
+    if (writes(access)) wiring_.truth.redirects(access);
+    if (writes(access) && !std::exchange(told, true))
+      dirty_.push({command.leading,
+                   kUnknownLine,
+                   access.tenant,
+                   ~command.line.number(),
+                   DramRequest::Notice::kSynonymWrite,
+                   {}});
+    look_again(waiter);
+  });
+}
+
+void L2Slice::look_again(AccessRef waiter) {
+  ++stats.replays[accesses_[waiter].tenant];
+  replays_out_.push_back(waiter);
 }
 
 /// One line per cycle.
@@ -170,7 +195,7 @@ void L2Slice::accept_fill(Cycle now) {
   if (!reply || !filled_.empty()) return;
   if (!reply->name.is_line()) return answer_bypass(*reply, now);
   const DramReply arrived = memory_.pop(now);
-  L2Line meta{.copy = arrived.copy};
+  L2Line meta{.writable = (arrived.tag & kReadOnlyPage) == 0, .copy = arrived.copy};
   if (!join_part(arrived.name, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", arrived.line.raw);
@@ -178,6 +203,7 @@ void L2Slice::accept_fill(Cycle now) {
   misses_.release(arrived.name.raw(), arrived.tenant, [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     if (std::exchange(first, false)) for_write = writes(access);
+    if (is_denied(access, meta)) return look_again(waiter);
     meta.tenant = access.tenant;
     meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
@@ -297,7 +323,11 @@ void L2Slice::write_back(Cycle now) {
   if (dirty_.empty() || write_back_refused_) return;
   const Dirty leaving = dirty_.pop();
   if (leaving.notice != DramRequest::Notice::kNone)
-    return memory_.send({.line = leaving.at, .name = leaving.line, .tenant = leaving.tenant, .notice = leaving.notice},
+    return memory_.send({.line = leaving.at,
+                         .name = leaving.line,
+                         .tenant = leaving.tenant,
+                         .words = ~leaving.missing,
+                         .notice = leaving.notice},
                         now);
   if (!wiring_.truth.mistake.strikes(Mistake::kLoseWriteBack)) {
     memory_.send({.line = leaving.at,
@@ -370,7 +400,8 @@ u64 L2Slice::wanted_words(const Access& access) {
 bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now) {
   const LineKey line = access.in_l2;
   const i32 entry = tags_.find(line.raw());
-  const bool hit = entry >= 0 && (tags_.meta(static_cast<u32>(entry)).missing & wanted_words(access)) == 0;
+  const bool denied = entry >= 0 && waits_for_permission(access, tags_.meta(static_cast<u32>(entry)));
+  const bool hit = entry >= 0 && !denied && (tags_.meta(static_cast<u32>(entry)).missing & wanted_words(access)) == 0;
   if (hit) {
     if (hits_.full()) return wait_for(hits_.entries());
     L2Line& found = tags_.meta(static_cast<u32>(entry));
@@ -400,16 +431,18 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
                     .tag = asker_tag(access.sm, access.warp),
                     .tenant = access.tenant,
                     .walk_level = access.walk_level,
-                    .for_write = writes(access)},
+                    .for_write = writes(access),
+                    .check = denied},
                    now);
       ++stats.fetches;
-      const bool in_part = entry >= 0;
+      const bool in_part = entry >= 0 && !denied;
       if (in_part) set_aside(static_cast<u32>(entry));
       if (!keep && !in_part) unkept_.push_back(line);
     } else if (keep && !unkept_.empty()) {
       std::erase(unkept_, line);
     }
     misses_.join(line.raw(), ref, access.tenant);
+    names_stats.denied += denied;
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
     event(now, "line {:#x} of port {} {}", line.number() * line_bytes_, access.port,
@@ -435,6 +468,7 @@ void L2Slice::count(const Access& access, bool hit) {
 
 /// The line is here: a store or an atomic is performed, and the answer is settled.
 void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
+  if (!meta.writable && !writes(access)) accesses_[ref].checked = true;
   if (writes(access)) {
     meta.dirty = true;
     meta.missing &= ~access.words;

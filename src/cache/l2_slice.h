@@ -88,12 +88,13 @@ struct L2AdmissionStats {
 /// What the forward-backward table makes a slice do.
 struct L2NamesStats {
   PerTenant<Counter> replays_in;
-  Counter clean_evictions, first_writes, dropped;
+  Counter clean_evictions, first_writes, dropped, denied;
   void describe(StatFields& v) {
     v("replays_in", replays_in, "lines", "requests replayed under the name that leads, looked up here");
     v("clean_evictions", clean_evictions, "lines", "evictions of unchanged lines that the table was told of");
     v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
     v("dropped", dropped, "lines", "lines that left with their page");
+    v("denied", denied, "lines", "writes that found a line whose page was not to be written, and asked the table");
   }
 };
 
@@ -132,6 +133,8 @@ class L2Slice final : public Unit {
   void forget(std::span<const LineRange> ranges, const std::function<void(LineKey)>& gone = {});
   /// Names every line that is here. Between cycles only.
   void each_line(const std::function<void(LineKey)>& each) const;
+
+  void observe(TagObserver* observer) { tags_.observe(observer); }
 
   /// An epoch has ended: its policies may decide anew. Between cycles only.
   void epoch(TenantEpochs tenants) {
@@ -179,6 +182,16 @@ class L2Slice final : public Unit {
   bool wait_for(Resource& lack);
   void accept_commands(Cycle now);
   void carry_out(const SliceCommand& command);
+  void replay(const SliceCommand& command);
+  void look_again(AccessRef waiter);
+  /// Such a write, or whoever comes behind one.
+  bool waits_for_permission(const Access& access, const L2Line& line) const {
+    return !line.writable && is_tracked() && (is_denied(access, line) || misses_.contains(access.in_l2.raw()));
+  }
+  /// A write that the line's permission forbids, and that the table has not been asked about.
+  bool is_denied(const Access& access, const L2Line& line) const {
+    return !line.writable && !access.checked && is_tracked() && writes(access);
+  }
   void drop_line();
   void drop(LineKey line);
   void send_replays(Cycle now);
@@ -198,6 +211,9 @@ class L2Slice final : public Unit {
   bool is_kept(LineKey line, TenantId tenant);
   bool masks() const { return config_.partial_stores == L2Config::PartialStores::kMask; }
   bool takes_without_fetch(const Access& access) const;
+  static bool writes(const Access& access) {
+    return access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
+  }
   static u64 wanted_words(const Access& access);
   void set_aside(u32 entry);
   bool join_part(LineKey line, L2Line& meta);

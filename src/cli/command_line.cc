@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 
+#include "claims/catalogue.h"
 #include "cli/commands.h"
 #include "cli/paths.h"
 #include "engine/check.h"
@@ -35,6 +36,14 @@ void add_config_options(CLI::App& app, ConfigOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_live_options(CLI::App& app, LiveOptions& options) {
+  app.add_option(
+         "--live", options.address,
+         "serve a page on this machine that shows what runs and can pause and stop it (docs/live.md); 0: any port")
+      ->type_name("[ADDRESS:]PORT");
+  app.add_flag("--live-open", options.open, "allow an address that others can reach");
+}
+
 void add_run_options(CLI::App& app, CommandLine& line) {
   add_config_options(app, line.config);
   app.add_option("--tenant", line.run.tenants,
@@ -48,19 +57,26 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
+  app.add_option("--epochs", line.config.epochs, "also keep statistics over time in the result, a value every N cycles")
+      ->type_name("N");
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
-  app.add_option("--timeline", line.run.timeline, "write the statistics of each epoch (run.epoch) to FILE, as CSV")
+  app.add_option("--timeline", line.run.timeline,
+                 "write kernels, walks, epochs, decisions and sampled requests to FILE, as gzipped trace events for "
+                 "Perfetto or speedscope; if FILE ends in .csv, the statistics of each epoch (run.epoch) as CSV")
       ->type_name("FILE");
+  app.add_option("--timeline-events", line.run.timeline_events,
+                 "trace events in a timeline, at most: more are thinned out; default: 200000")
+      ->type_name("N");
   app.add_option("--timeline-of", line.run.timeline_of,
-                 "only statistics whose names begin with PREFIX; may be repeated")
+                 "only statistics whose names begin with PREFIX, in a timeline as CSV; may be repeated")
       ->type_name("PREFIX")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
       ->type_name("UNIT@FROM:TO");
-  app.add_flag("--quiet", line.run.quiet, "do not show progress");
+  add_live_options(app, line.live);
 }
 
 /// Words that follow a command: name and meaning.
@@ -93,18 +109,45 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
 
 void add_sweep_options(CLI::App& app, CommandLine& line) {
   add_operands(app, line, {{"FILE.toml", "sweep file (docs/sweeps.md; examples in configs/experiments)"}});
-  app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
+  app.add_option("--jobs", line.sweep.jobs,
+                 "number of simulations at a time; default: the number of cores, or 1000 in the queue of a cluster")
       ->type_name("N");
   app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
-  app.add_option("--executor", line.sweep.executor, "how jobs are run: local")->type_name("NAME");
+  app.add_option("--executor", line.sweep.executor, "where jobs run: local (this machine) or slurm (docs/cluster.md)")
+      ->type_name("NAME");
+  app.add_option("--slurm-option", line.sweep.slurm,
+                 "set one key of the file's [slurm] table, such as partition=main; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--memory", line.sweep.memory, "memory for all jobs together; default: nine tenths of what is free")
       ->type_name("N[K|M|G]");
   app.add_option("--size", line.sweep.size, "input size of all workloads; overrides the file")->type_name("SIZE");
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the file")
       ->type_name("N");
+  app.add_option("--epochs", line.sweep.epochs,
+                 "keep statistics over time of every job, a value every N cycles; overrides the file; 0: none")
+      ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
   app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
-  app.add_flag("--quiet", line.sweep.quiet, "do not show progress");
+  add_live_options(app, line.live);
+}
+
+void add_reproduce_options(CLI::App& app, CommandLine& line) {
+  add_operands(app, line, {{"PAPER", fmt::format("{} or all", fmt::join(claim_papers(), ", "))}});
+  app.add_option("--size", line.sweep.size, "input size of all workloads: tiny (default), small or paper")
+      ->type_name("SIZE");
+  app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
+  app.add_option("--out", line.sweep.out, "folder for board.json and board.md; created if it does not exist")
+      ->type_name("DIR");
+  app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
+      ->type_name("N");
+  app.add_option("--memory", line.sweep.memory, "memory for all jobs together; default: nine tenths of what is free")
+      ->type_name("N[K|M|G]");
+  app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the files")
+      ->type_name("N");
+  app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
+  app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
 }
 
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
@@ -113,6 +156,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "list") {
     add_operands(app, line,
                  {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
+    app.add_option("PAPER", line.paper, fmt::format("of claims: {}", fmt::join(claim_papers(), ", ")))->type_name("");
     app.add_flag("--markdown", line.markdown, "print Markdown, as in docs/reference");
   }
   if (command == "explain") {
@@ -120,6 +164,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
     add_config_options(app, line.config);
   }
   if (command == "sweep") add_sweep_options(app, line);
+  if (command == "reproduce") add_reproduce_options(app, line);
   if (command == "report") {
     app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
     app.add_option("--out", line.sweep.out, "output folder; created if it does not exist")
@@ -128,6 +173,11 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
     app.add_flag("--stats", line.sweep.stats,
                  fmt::format("write every statistic of every job, even of more than {} jobs", kMostJobsWithStats));
   }
+  const bool long_work = command == "run" || command == "sweep" || command == "reproduce";
+  app.add_flag("--quiet", line.quiet,
+               long_work             ? "do not show progress"
+               : command == "report" ? "do not print the tables and the names of files"
+                                     : "accepted by every command; this one shows no progress");
   if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another result"}});
 }
 
@@ -235,11 +285,16 @@ Layers layers_of(const ConfigOptions& options) {
   if (!options.gpu.empty()) layers.gpu.push_back(find_config(kGpus, options.gpu));
   for (const std::string& design : options.designs) layers.designs.push_back(find_config(kDesigns, design));
   for (const std::string& set : options.sets) layers.options.push_back(split_assignment(set, "--set"));
-  const std::pair<const char*, const std::string*> shorts[] = {
-      {"seed", &options.seed}, {"until", &options.until}, {"warmup", &options.warmup}};
-  for (const auto& [key, value] : shorts)
-    if (!value->empty())
-      layers.options.push_back({fmt::format("run.{}", key), Tree(*value), true, {fmt::format("--{}", key), 0}});
+  struct Short {
+    const char *option, *key;
+    const std::string& value;
+  };
+  const Short shorts[] = {{"--seed", "run.seed", options.seed},
+                          {"--until", "run.until", options.until},
+                          {"--warmup", "run.warmup", options.warmup},
+                          {"--epochs", "run.series", options.epochs}};
+  for (const Short& each : shorts)
+    if (!each.value.empty()) layers.options.push_back({each.key, Tree(each.value), true, {each.option, 0}});
   return layers;
 }
 

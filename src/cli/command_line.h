@@ -16,23 +16,30 @@ struct ConfigOptions {
   std::string gpu;
   std::vector<std::string> designs;
   std::vector<std::string> sets;
-  std::string seed, until, warmup;  // short for run.seed, run.until and run.warmup
+  std::string seed, until, warmup, epochs;  // short for run.seed, run.until, run.warmup and run.series
 };
 
 struct RunOptions {
   std::vector<std::string> tenants;
   std::string size, sms;
-  bool alone = false, check = false, quiet = false;
-  std::string json, timeline, log;
+  bool alone = false, check = false;
+  std::string json, timeline, timeline_events, log;
   std::vector<std::string> timeline_of;
+};
+
+/// A page to watch and steer what runs.
+struct LiveOptions {
+  std::string address;
+  bool open = false;  // to others than this machine
 };
 
 struct StoreOptions {
   std::string store = "results.db";
   std::string out;     // where a report goes
   bool stats = false;  // those of however many jobs
-  std::string executor = "local", jobs, memory, size, seeds;
-  bool dry_run = false, retry_failed = false, quiet = false;
+  std::string executor = "local", jobs, memory, size, seeds, epochs;
+  std::vector<std::string> slurm;  // KEY=VALUE, over the sweep file's own
+  bool dry_run = false, retry_failed = false;
 };
 
 struct CommandLine {
@@ -42,8 +49,10 @@ struct CommandLine {
   RunOptions run;
   ExecOptions exec;
   StoreOptions sweep;
-  std::vector<std::string> operands;  // KEY, WHAT, FILE.toml, A.json B.json
-  bool markdown = false;
+  LiveOptions live;
+  std::vector<std::string> operands;  // KEY, WHAT, FILE.toml, A.json B.json, PAPER
+  std::string paper;                  // of `list claims`, when one is named
+  bool markdown = false, quiet = false;
 };
 
 /// A mistake is an InputError with a suggestion where a flag or sub-command is misspelt.

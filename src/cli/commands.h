@@ -26,11 +26,14 @@ int list_command(const CommandLine& line);
 int diff_command(const CommandLine& line);
 int sweep_command(const CommandLine& line);
 int report_command(const CommandLine& line);
+int reproduce_command(const CommandLine& line);
 
 /// What `terrace list` can list.
 std::vector<std::string> listings();
 /// The text of one listing; an unknown one is an InputError.
 std::string listing(std::string_view what, bool markdown);
+/// The claims of a paper, or of all when none is named.
+std::string claims_listing(const std::string& paper, bool markdown);
 
 /// Parses and performs a command line. Everything the user can do wrong is an InputError.
 int run_command_line(int argc, const char* const* argv);

@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "claims/catalogue.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/paths.h"
@@ -14,9 +15,11 @@
 #include "engine/check.h"
 #include "gpu/gpu.h"
 #include "run/workload_list.h"
+#include "sweep/mix_lists.h"
 #include "text/output.h"
 #include "text/suggest.h"
 #include "text/table.h"
+#include "text/tree.h"
 
 namespace terrace {
 
@@ -43,6 +46,15 @@ std::string gpus(bool markdown) {
 
 std::string designs(bool markdown) {
   return files(kDesigns, markdown);
+}
+
+/// As a grid of a sweep names them.
+std::string sets(bool markdown) {
+  TextTable table{{"list", "mixes", "what"}, {}};
+  for (const ConfigFile& file : config_files(kSets))
+    for (const MixList& list : read_mix_lists(find_config(kSets, file.name)))
+      table.rows.push_back({file.name + "." + list.name, fmt::format("{}", list.mixes.size()), list.about});
+  return as_text(table, markdown);
 }
 
 std::string keys(bool markdown) {
@@ -87,6 +99,7 @@ std::string stats(bool markdown) {
   GpuConfig config;
   config.sm.count = config.l2.slices = config.dram.channels = 1;
   config.l2.bytes = 128 * 1024;
+  config.power.enabled = true;
   Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
   TextTable table{{"statistic", "unit", "per tenant", "meaning"}, {}};
   const std::string quote = markdown ? "`" : "";
@@ -102,12 +115,17 @@ std::string stats(bool markdown) {
   return (markdown ? generated("Statistics", "stats") : "") + as_text(table, markdown);
 }
 
+std::string claims(bool markdown) {
+  return claims_listing("", markdown);
+}
+
 struct Listing {
   std::string_view name;
   std::string (*text)(bool markdown);
 };
-constexpr Listing kListings[] = {{"gpus", gpus},         {"designs", designs}, {"workloads", workloads_text},
-                                 {"policies", policies}, {"keys", keys},       {"stats", stats}};
+constexpr Listing kListings[] = {{"gpus", gpus},   {"designs", designs},   {"workloads", workloads_text},
+                                 {"sets", sets},   {"policies", policies}, {"keys", keys},
+                                 {"stats", stats}, {"claims", claims}};
 
 }  // namespace
 
@@ -132,8 +150,22 @@ std::string listing(std::string_view what, bool markdown) {
               suggestion.empty() ? fmt::format("; choose one of {}", fmt::join(known, ", ")) : suggestion);
 }
 
+std::string claims_listing(const std::string& paper, bool markdown) {
+  TextTable table{{"claim", "printed", "what it says"}, {}};
+  for (const std::string& name : paper.empty() ? claim_papers() : std::vector{paper})
+    for (const PrintedClaim& claim : read_claims(data_root(), name).claims)
+      table.rows.push_back({(claim.headline ? "* " : "") + claim.id, printed_text(claim), claim.statement});
+  return (markdown
+              ? generated("Claims of the papers", "claims") + "An asterisk marks the claims that carry a paper.\n\n"
+              : "") +
+         as_text(table, markdown);
+}
+
 int list_command(const CommandLine& line) {
-  write_stdout(listing(line.operands.front(), line.markdown));
+  if (!line.paper.empty() && line.operands.front() != "claims")
+    input_error("list: \"{}\" is one argument too many; see terrace list --help", printable(line.paper));
+  write_stdout(line.paper.empty() ? listing(line.operands.front(), line.markdown)
+                                  : claims_listing(line.paper, line.markdown));
   return 0;
 }
 

@@ -22,6 +22,7 @@ struct ConfigFolder {
 };
 inline constexpr ConfigFolder kGpus{"gpu", "machine", "terrace list gpus"};
 inline constexpr ConfigFolder kDesigns{"designs", "design", "terrace list designs"};
+inline constexpr ConfigFolder kSets{"sets", "set of mixes", "terrace list sets"};
 
 struct ConfigFile {
   std::string name;     // "dws_30sm"

@@ -6,14 +6,18 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/live_page.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/root_config.h"
+#include "config/field_text.h"
 #include "config/loader.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
+#include "gpu/gpu.h"
 #include "run/alone.h"
 #include "run/metrics.h"
+#include "text/gzip.h"
 #include "text/output.h"
 
 namespace terrace {
@@ -40,7 +44,7 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
   for (u32 tenant = 0; tenant < result.json.find("tenants")->items().size(); ++tenant) {
     RunRequest request;
     request.config = alone_config(base, shared, tenant);
-    Progress progress(fmt::format("alone: {}", request.config.run.tenants), Progress::style_of_stderr(line.run.quiet));
+    Progress progress(fmt::format("alone: {}", request.config.run.tenants), Progress::style_of_stderr(line.quiet));
     request.progress = show(progress);
     const RunResult alone = simulate(request);
     ipc.push_back(std::get<double>(alone.json.find("tenants")->items()[0].find("ipc")->value));
@@ -49,24 +53,93 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
   if (!note.empty()) result.text += note + "\n";
 }
 
+/// A sample for the page.
+std::string live_sample(const Gpu& gpu, double part) {
+  const MachineLook look = gpu.look();
+  Tree::List tenants;
+  for (u32 i = 0; i < look.tenants.size(); ++i) {
+    const TenantEpoch& done = look.tenants[i];
+    tenants.push_back({{"name", gpu.tenants()[i].name},
+                       {"thread_instructions", done.thread_instructions},
+                       {"l2_requests", done.l2_requests},
+                       {"l2_hits", done.l2_hits},
+                       {"dram_lines", done.dram_lines},
+                       {"walks", u64{look.walks_in_service[i]}}});
+  }
+  return json_text({{"cycle", look.cycle},
+                    {"fraction", part},
+                    {"walks_waiting", u64{look.walks_waiting}},
+                    {"tenants", Tree(std::move(tenants))}});
+}
+
+/// Lets the page see and steer a run.
+void show_live(LivePage& page, RunRequest& request) {
+  const auto part = std::make_shared<double>(-1);
+  request.progress = [part, then = request.progress](double fraction, Cycle cycles, u64 warp_instructions) {
+    *part = fraction;
+    then(fraction, cycles, warp_instructions);
+  };
+  request.watch = [part, &board = page.board()](const Gpu& gpu) {
+    const auto publish = [&] { board.publish(live_sample(gpu, *part)); };
+    if (board.due()) publish();
+    board.obey(publish);
+  };
+}
+
+/// 2 to 3 MB when gzipped. With fewer than the fewest, a large machine has less than two requests for each SM.
+constexpr u64 kTimelineEvents = 200'000;
+constexpr u64 kFewestTimelineEvents = 10'000, kMostTimelineEvents = 5'000'000;
+
+u64 timeline_events_of(const std::string& text) {
+  if (text.empty()) return kTimelineEvents;
+  const auto events = parse_integer(text);
+  if (!events || *events < kFewestTimelineEvents || *events > kMostTimelineEvents)
+    input_error("run: --timeline-events must be a whole number from {} to {}, not {}", kFewestTimelineEvents,
+                kMostTimelineEvents, text);
+  return *events;
+}
+
+/// The name of the file says which timeline is wanted.
+void ask_for_timeline(const RunOptions& options, RunRequest& request) {
+  if (options.timeline.empty() && !options.timeline_of.empty())
+    input_error("run: --timeline-of selects statistics of a timeline; also give --timeline FILE.csv");
+  if (options.timeline.empty() && !options.timeline_events.empty())
+    input_error("run: --timeline-events says how long a timeline may be; also give --timeline FILE");
+  if (options.timeline.empty()) return;
+  request.timeline = options.timeline.ends_with(".csv");
+  if (!request.timeline && !options.timeline_of.empty())
+    input_error("run: --timeline-of selects statistics of a timeline as CSV, and the name {} does not end in .csv",
+                options.timeline);
+  if (request.timeline && !options.timeline_events.empty())
+    input_error("run: --timeline-events is about trace events, and {} gets statistics as CSV: give it another ending",
+                options.timeline);
+  request.timeline_of = options.timeline_of;
+  if (!request.timeline) request.timeline_events = timeline_events_of(options.timeline_events);
+}
+
 }  // namespace
 
 int run_command(const CommandLine& line) {
-  if (line.run.timeline.empty() && !line.run.timeline_of.empty())
-    input_error("run: --timeline-of selects statistics of a timeline; also give --timeline FILE");
+  if (line.run.json.empty() && !line.config.epochs.empty())
+    input_error("run: --epochs keeps statistics over time in the result; also give --json FILE");
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
   request.config = loader.config();
   request.check = line.run.check;
   request.log = line.run.log;
-  request.timeline = !line.run.timeline.empty();
-  request.timeline_of = line.run.timeline_of;
+  ask_for_timeline(line.run, request);
   std::optional<OutputFile> json, timeline;
   if (!line.run.json.empty()) json.emplace(line.run.json);
-  if (request.timeline) timeline.emplace(line.run.timeline);
-  Progress progress("run", Progress::style_of_stderr(line.run.quiet));
+  if (!line.run.timeline.empty()) timeline.emplace(line.run.timeline);
+  Progress progress("run", Progress::style_of_stderr(line.quiet));
   request.progress = show(progress);
+  std::optional<LivePage> page;
+  if (!line.live.address.empty()) {
+    page.emplace(line.live, fmt::format("terrace run {}", request.config.run.tenants), "run", line.quiet);
+    show_live(*page, request);
+  }
   RunResult result = simulate(request);
+  page.reset();
   progress.finish();
   if (line.run.alone) compare_with_alone(line, request.config, result);
   if (json) {
@@ -74,7 +147,7 @@ int run_command(const CommandLine& line) {
     json->commit();
   }
   if (timeline) {
-    timeline->write(result.timeline);
+    timeline->write(request.timeline ? result.timeline : gzip(result.events));
     timeline->commit();
   }
   write_stdout(result.log + result.text);

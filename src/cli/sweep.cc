@@ -1,16 +1,18 @@
 // terrace sweep and terrace report.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/live_page.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/sweep_options.h"
 #include "config/field_text.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
@@ -18,49 +20,11 @@
 #include "report/report.h"
 #include "sweep/sweep_run.h"
 #include "text/output.h"
+#include "text/tree.h"
 
 namespace terrace {
 
 namespace {
-
-/// The cores this process may use.
-u32 cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<u32>(CPU_COUNT(&set));
-}
-
-u32 jobs_of(const std::string& text) {
-  if (text.empty()) return cores();
-  const auto jobs = parse_integer(text);
-  if (!jobs || *jobs == 0 || *jobs > 4096)
-    input_error("sweep: --jobs must be a whole number from 1 to 4096, not {}", text);
-  return static_cast<u32>(*jobs);
-}
-
-/// 0: as the file says.
-u64 seeds_of(const std::string& text) {
-  if (text.empty()) return 0;
-  const auto seeds = parse_integer(text);
-  if (!seeds || *seeds == 0 || *seeds > kMostSeeds)
-    input_error("sweep: --seeds must be a whole number from 1 to {}, not {}", kMostSeeds, text);
-  return *seeds;
-}
-
-u64 memory_of(const std::string& text) {
-  if (text.empty()) return 0;
-  const std::size_t unit = std::string_view("KMG").find(text.back());
-  const auto count = parse_integer(unit == std::string_view::npos ? text : text.substr(0, text.size() - 1));
-  if (!count || *count == 0 || *count > (u64{1} << 40))
-    input_error("sweep: --memory must be a number of bytes such as 800M or 16G, not {}", text);
-  return unit == std::string_view::npos ? *count : *count << (10 * (unit + 1));
-}
-
-ConfigSource config_source() {
-  return {[](const std::string& name) { return find_config(kGpus, name); },
-          [](const std::string& name) { return find_config(kDesigns, name); }};
-}
 
 std::string summary_text(const SweepSummary& summary, const std::string& store) {
   std::string text;
@@ -81,28 +45,47 @@ std::string summary_text(const SweepSummary& summary, const std::string& store) 
   return text;
 }
 
+/// Lets the page see and steer a sweep: paused, it starts no more jobs.
+void show_live(LiveBoard& board, SweepOptions& options) {
+  options.progress = [&board, then = options.progress](const SweepProgress& now) {
+    then(now);
+    if (board.due())
+      board.publish(json_text({{"done", now.done},
+                               {"running", now.running},
+                               {"waiting", now.waiting},
+                               {"failed", now.failed},
+                               {"total", now.total},
+                               {"fraction", now.fraction}}));
+    board.check_stop();
+  };
+  options.may_start = [&board] { return board.may_begin(); };
+}
+
 }  // namespace
 
 int sweep_command(const CommandLine& line) {
-  SweepOptions options;
-  options.store = line.sweep.store;
-  options.executor = line.sweep.executor;
-  options.workers = {"/proc/self/exe", jobs_of(line.sweep.jobs), memory_of(line.sweep.memory)};
-  options.retry = line.sweep.retry_failed;
-  if (!line.sweep.size.empty()) parse_input_size(line.sweep.size);
-  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line.sweep.seeds));
+  SweepOptions options = sweep_options(line);
+  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line), epochs_of(line));
+  options.workers.slurm = slurm_options(sweep.file(), line);
   if (line.sweep.dry_run) return write_stdout(dry_run_text(sweep, options)), 0;
 
-  Progress progress("sweep", Progress::style_of_stderr(line.sweep.quiet));
+  Progress progress("sweep", Progress::style_of_stderr(line.quiet));
   SweepProgress last;
   options.progress = [&](const SweepProgress& now) {
     last = now;
     if (progress.due(now.fraction))
-      progress.update(now.fraction, fmt::format("{} of {} jobs done, {} running, {} failed", now.done, now.total,
-                                                now.running, now.failed));
+      progress.update(
+          now.fraction,
+          fmt::format("{} of {} jobs done, {} running, {}{} failed", now.done, now.total, now.running - now.waiting,
+                      now.waiting == 0 ? "" : fmt::format("{} in the queue, ", now.waiting), now.failed));
   };
+  std::optional<LivePage> page;
+  if (!line.live.address.empty()) {
+    page.emplace(line.live, fmt::format("terrace sweep {}", sweep.file().name), "sweep", line.quiet);
+    show_live(page->board(), options);
+  }
   options.note = [&](const std::string& note) {
-    if (!line.sweep.quiet) std::fputs(fmt::format("sweep: {}\n", note).c_str(), stderr);
+    if (!line.quiet) std::fputs(fmt::format("sweep: {}\n", note).c_str(), stderr);
   };
   try {
     const SweepSummary summary = run_sweep(sweep, options);
@@ -120,7 +103,13 @@ int sweep_command(const CommandLine& line) {
 }
 
 int report_command(const CommandLine& line) {
-  write_stdout(write_report(line.sweep.store, line.sweep.out, line.sweep.stats));
+  std::vector<BoardRow> board;
+  {
+    Store store = Store::existing(line.sweep.store);
+    board = stored_boards(store, data_root(), stored_results);
+  }
+  const std::string said = write_report({line.sweep.store, line.sweep.out, line.sweep.stats, std::move(board)});
+  if (!line.quiet) write_stdout(said);
   return 0;
 }
 

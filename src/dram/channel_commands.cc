@@ -220,10 +220,12 @@ void Channel::issue_precharge(u32 bank, u64 cycle) {
 }
 
 void Channel::issue_activate(u32 bank, u64 cycle) {
-  const u32 row = slots_[choices_[bank].slot].row;
+  const Slot& slot = slots_[choices_[bank].slot];
+  const u32 row = slot.row;
   device_.activate(bank, row, cycle);
   log(DramCommand::Kind::kActivate, bank, cycle, row);
   ++stats.activations;
+  ++stats.activations_of[slot.request.tenant];
   fresh_ |= bit(bank);
   note_row_command(bank);
   activate_at_ = std::max(activate_at_, device_.first_activate());

@@ -30,8 +30,9 @@ struct DramTrafficStats {
 struct DramStats {
   DramTrafficStats data, walk;
   Counter activations, precharges, refreshes, turns;
-  u64 waiting = 0;          // levels: lines that wait for their column command,
-  u64 reads_in_flight = 0;  // and reads accepted but not answered
+  PerTenant<Counter> activations_of;  // not exported: the power model asks for them
+  u64 waiting = 0;                    // levels: lines that wait for their column command,
+  u64 reads_in_flight = 0;            // and reads accepted but not answered
 
   void describe(StatFields& v) {
     v.group("data", data);

@@ -30,6 +30,15 @@ struct TagShape {
   SetHash hash = SetHash::kLowBits;
 };
 
+/// Hears what becomes of entries, for statistics that somebody asked for.
+class TagObserver {
+ public:
+  virtual ~TagObserver() = default;
+  virtual void filled(u32 entry) = 0;
+  virtual void used(u32 entry) = 0;
+  virtual void gone(u32 entry) = 0;
+};
+
 template <class Meta>
 class TagArray {
  public:
@@ -60,6 +69,8 @@ class TagArray {
   }
   /// Marks an entry as used now: once, when the access that found it is accepted.
   void touch(u32 entry) {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->used(entry);
     if (replacement_ == Replacement::kLru) {
       used_[entry] = ++clock_;
     } else {
@@ -81,12 +92,25 @@ class TagArray {
   /// Gives `entry`, which `victim(key)` returned, to `key` and touches it.
   Meta& fill(u32 entry, u64 key) {
     SIM_DCHECK(key != kInvalid && entry / ways_ == set_of(key), "key {:#x} does not belong into entry {}", key, entry);
+    if (observer_ != nullptr) [[unlikely]] {
+      if (valid(entry)) observer_->gone(entry);
+      observer_->filled(entry);
+    }
     keys_[entry] = key;
     touch(entry);
     return meta_[entry];
   }
-  void invalidate(u32 entry) { keys_[entry] = kInvalid; }
-  void clear() { std::fill(keys_.begin(), keys_.end(), kInvalid); }
+  void invalidate(u32 entry) {
+    if (observer_ != nullptr && valid(entry)) [[unlikely]]
+      observer_->gone(entry);
+    keys_[entry] = kInvalid;
+  }
+  void clear() {
+    for (u32 entry = 0; observer_ != nullptr && entry < entries(); ++entry) invalidate(entry);
+    std::fill(keys_.begin(), keys_.end(), kInvalid);
+  }
+  /// From now on; before the first fill.
+  void observe(TagObserver* observer) { observer_ = observer; }
 
   bool valid(u32 entry) const { return keys_[entry] != kInvalid; }
   u64 key(u32 entry) const { return keys_[entry]; }
@@ -158,6 +182,7 @@ class TagArray {
   std::vector<u64> used_;
   std::vector<Meta> meta_;
   std::vector<u64> trees_;
+  TagObserver* observer_ = nullptr;
 };
 
 }  // namespace terrace

@@ -2,6 +2,7 @@
 #include "frontend/guest_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,6 +41,9 @@ GuestMemory::GuestMemory(PageSize page_size, u64 near_bytes) : page_size_(page_s
 GuestMemory::~GuestMemory() {
   munmap(near_, near_bytes_);
   for (const Far& far : far_) munmap(far.data, whole_pages(far.bytes));
+  for (const Shared& shared : shared_) {
+    if (shared.mappings > 0) close(shared.file);
+  }
 }
 
 u64 GuestMemory::whole_pages(u64 bytes) const {
@@ -47,16 +51,71 @@ u64 GuestMemory::whole_pages(u64 bytes) const {
   return (bytes + page - 1) / page * page;
 }
 
-VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes, Permission permission) {
-  const u64 size = std::max<u64>(bytes, 1);
+/// The lowest free pages that have room.
+VirtAddr GuestMemory::near_place(std::string_view name, u64 bytes) const {
   for (const auto& [first, free_bytes] : holes_) {
-    if (size <= free_bytes) return take(name, {kBase + first}, size, permission);
+    if (bytes <= free_bytes) return {kBase + first};
   }
-  if (size > near_bytes_ - end_) {
+  if (bytes > near_bytes_ - end_) {
     input_error("buffer \"{}\" of {} bytes does not fit into the tenant's {} GiB; choose a smaller input", name, bytes,
                 near_bytes_ >> 30);
   }
-  return take(name, {kBase + end_}, size, permission);
+  return {kBase + end_};
+}
+
+VirtAddr GuestMemory::allocate(std::string_view name, u64 bytes, Permission permission) {
+  const u64 size = std::max<u64>(bytes, 1);
+  return take(name, near_place(name, size), size, permission);
+}
+
+VirtAddr GuestMemory::map_again(std::string_view name, VirtAddr of, Permission permission) {
+  const auto found = beginning_at(of, "mapped a second time");
+  make_shared(*found);
+  const u64 bytes = found->bytes;
+  const u32 shared = found->shared;  // taking a place moves what it was found in
+  const VirtAddr first = take(name, near_place(name, bytes), bytes, permission, of, shared);
+  ++shared_[shared - 1].mappings;
+  show_shared(*nearest(first), at(first));
+  return first;
+}
+
+/// Its bytes move to a file in memory, which several stretches of the host's addresses can show.
+void GuestMemory::make_shared(Allocation& allocation) {
+  if (allocation.shared != 0) return;
+  const u64 bytes = whole_pages(allocation.bytes);
+  const int file = memfd_create("terrace", MFD_CLOEXEC);
+  u64 written = 0;
+  bool good = file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0;
+  while (good && written < bytes) {
+    const ssize_t count = pwrite(file, at(allocation.first) + written, bytes - written, static_cast<off_t>(written));
+    good = count > 0;
+    if (good) written += static_cast<u64>(count);
+  }
+  if (!good) {
+    input_error("cannot map buffer \"{}\" of {} bytes a second time: {}; choose a smaller input", allocation.name,
+                allocation.bytes, std::strerror(errno));
+  }
+  shared_.push_back({file, 1});
+  allocation.shared = static_cast<u32>(shared_.size());
+  show_shared(allocation, at(allocation.first));
+}
+
+void GuestMemory::show_shared(const Allocation& allocation, u8* where) const {
+  const void* shown = mmap(where, whole_pages(allocation.bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           shared_[allocation.shared - 1].file, 0);
+  SIM_CHECK(shown == where, "cannot map the {} bytes of \"{}\": {}", allocation.bytes, allocation.name,
+            std::strerror(errno));
+}
+
+void GuestMemory::protect(VirtAddr first, Permission permission) {
+  const auto found = beginning_at(first, "protected");
+  if (found->permission == permission) return;
+  found->permission = permission;
+  set_writable(*found);
+  page_changes_.push_back({.first = first,
+                           .bytes = whole_pages(found->bytes),
+                           .kind = PageChange::Kind::kProtected,
+                           .permission = permission});
 }
 
 VirtAddr GuestMemory::allocate_at(std::string_view name, VirtAddr first, u64 bytes, Permission permission) {
@@ -84,12 +143,13 @@ VirtAddr GuestMemory::allocate_at(std::string_view name, VirtAddr first, u64 byt
 }
 
 /// Its pages are known to be free.
-VirtAddr GuestMemory::take(std::string_view name, VirtAddr first, u64 bytes, Permission permission) {
-  const Allocation allocation{std::string(name), first, bytes, permission};
+VirtAddr GuestMemory::take(std::string_view name, VirtAddr first, u64 bytes, Permission permission, VirtAddr same_as,
+                           u32 shared) {
+  const Allocation allocation{std::string(name), first, bytes, permission, shared};
   first.raw - kBase < kNearBytes ? open_near(allocation) : open_far(allocation);
   const u64 end = first.raw + whole_pages(bytes);
   std::erase_if(freed_, [&](const Allocation& gone) { return overlap(gone, first.raw, end); });
-  page_changes_.push_back({first, end - first.raw, false});
+  page_changes_.push_back({first, end - first.raw, PageChange::Kind::kTaken, permission, same_as});
   const auto above = std::upper_bound(allocations_.begin(), allocations_.end(), first.raw,
                                       [](u64 raw, const Allocation& a) { return raw < a.first.raw; });
   allocations_.insert(above, allocation);
@@ -108,7 +168,20 @@ void GuestMemory::open_near(const Allocation& allocation) {
   for (u64 at = 0; at < allocation.bytes; at += kGranuleBytes) {
     const u64 granule = (first + at) / kGranuleBytes;
     valid_bytes_[granule] = static_cast<u16>(std::min<u64>(kGranuleBytes, allocation.bytes - at));
-    if (allocation.permission == Permission::kReadWrite) writable_bytes_[granule] = valid_bytes_[granule];
+  }
+  set_writable(allocation);
+}
+
+void GuestMemory::set_writable(const Allocation& allocation) {
+  const bool writable = allocation.permission == Permission::kReadWrite;
+  const u64 first = allocation.first.raw - kBase;
+  if (first >= kNearBytes) {
+    const_cast<Far*>(far(allocation.first))->writable = writable;
+    return;
+  }
+  for (u64 at = 0; at < allocation.bytes; at += kGranuleBytes) {
+    const u64 granule = (first + at) / kGranuleBytes;
+    writable_bytes_[granule] = writable ? valid_bytes_[granule] : u16{0};
   }
 }
 
@@ -138,21 +211,27 @@ void GuestMemory::open_far(const Allocation& allocation) {
   far_.insert(above, {allocation.first.raw, allocation.bytes, allocation.permission == Permission::kReadWrite, data});
 }
 
-void GuestMemory::free(VirtAddr first) {
+/// Where none begins it is the user's error.
+std::vector<GuestMemory::Allocation>::iterator GuestMemory::beginning_at(VirtAddr first, std::string_view doing) {
   const auto found = std::find_if(allocations_.begin(), allocations_.end(),
                                   [&](const Allocation& allocation) { return allocation.first == first; });
   if (found == allocations_.end()) {
-    const Allocation* gone = freed(first);
-    if (gone != nullptr)
-      input_error("{:#x} is freed twice: it lies in \"{}\", which has been freed", first.raw, gone->name);
-    input_error("{:#x} is freed, where no buffer begins; free the address that the allocation gave", first.raw);
+    if (const Allocation* gone = freed(first))
+      input_error("{:#x} is {}: it lies in \"{}\", which has been freed", first.raw, doing, gone->name);
+    input_error("{:#x} is {}, where no buffer begins; use the address that the allocation gave", first.raw, doing);
   }
+  return found;
+}
+
+void GuestMemory::free(VirtAddr first) {
+  const auto found = beginning_at(first, freed(first) != nullptr ? "freed twice" : "freed");
   constexpr u64 kRemembered = 1024;  // more than a person asks about
   const u64 end = first.raw + found->bytes;
   first.raw - kBase < kNearBytes ? close_near(*found) : close_far(*found);
   std::erase_if(host_writes_,
                 [&](const WrittenRange& range) { return range.first.raw >= first.raw && range.first.raw < end; });
-  page_changes_.push_back({first, whole_pages(found->bytes), true});
+  page_changes_.push_back({first, whole_pages(found->bytes), PageChange::Kind::kFreed});
+  if (found->shared != 0 && --shared_[found->shared - 1].mappings == 0) close(shared_[found->shared - 1].file);
   freed_.push_back(std::move(*found));
   if (freed_.size() > kRemembered) freed_.pop_front();
   allocations_.erase(found);
@@ -161,8 +240,11 @@ void GuestMemory::free(VirtAddr first) {
 void GuestMemory::close_near(const Allocation& allocation) {
   u64 first = allocation.first.raw - kBase, end = first + whole_pages(allocation.bytes);
   // The host takes the pages back: whoever gets them next finds zeros.
+  u8* const data = near_ + first;
   const bool closed =
-      madvise(near_ + first, end - first, MADV_DONTNEED) == 0 && mprotect(near_ + first, end - first, PROT_NONE) == 0;
+      allocation.shared == 0
+          ? madvise(data, end - first, MADV_DONTNEED) == 0 && mprotect(data, end - first, PROT_NONE) == 0
+          : mmap(data, end - first, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == data;
   SIM_CHECK(closed, "cannot give back the {} bytes of \"{}\": {}", allocation.bytes, allocation.name,
             std::strerror(errno));
   for (u64 granule = first / kGranuleBytes; granule < end / kGranuleBytes; ++granule)
@@ -224,6 +306,13 @@ std::span<const u8> GuestMemory::read(VirtAddr va, u64 bytes) const {
 std::span<u8> GuestMemory::write(VirtAddr va, u64 bytes) {
   check_range(va, bytes);
   host_writes_.push_back({va, bytes});
+  // Whoever holds the bytes under another name must forget them too.
+  if (const Allocation& own = *nearest(va); own.shared != 0) {
+    for (const Allocation& other : allocations_) {
+      if (other.shared == own.shared && other.first != own.first)
+        host_writes_.push_back({{other.first.raw + (va.raw - own.first.raw)}, bytes});
+    }
+  }
   return {at(va), bytes};
 }
 
@@ -247,7 +336,12 @@ const GuestMemory::Allocation& GuestMemory::symbol(std::string_view name) const 
 
 u64 GuestMemory::footprint_bytes() const {
   u64 total = 0;
-  for (const Allocation& allocation : allocations_) total += allocation.bytes;
+  std::vector<bool> counted(shared_.size() + 1);
+  for (const Allocation& allocation : allocations_) {
+    if (allocation.shared != 0 && counted[allocation.shared]) continue;
+    counted[allocation.shared] = true;
+    total += allocation.bytes;
+  }
   return total;
 }
 

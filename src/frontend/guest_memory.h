@@ -5,6 +5,7 @@
 // the host's address space, so that an access needs one subtraction and one look at how many bytes of its 4 KB granule
 // are valid: no hash, no search. Far ones, anywhere else in 48 bits, each have a stretch of their own that is searched
 // for. Allocations can be freed, between launches; the host forgets their bytes, and their addresses can be used again.
+// The bytes of an allocation can be mapped at other addresses as well (synonyms): they live as long as one mapping does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,6 +53,12 @@ class GuestMemory {
   /// Ends the allocation that begins there, between launches; where none does it is the user's error. Kernels that touch
   /// it afterwards fault, as long as its addresses are nobody else's.
   void free(VirtAddr first);
+  /// Maps the bytes of the allocation that begins at `of` a second time, at the lowest free pages that are near: a synonym,
+  /// an allocation of its own in all other respects. Where none begins it is the user's error. Between launches.
+  VirtAddr map_again(std::string_view name, VirtAddr of, Permission permission);
+  /// From now on kernels may do this with the allocation that begins there, under its own addresses; where none does it is
+  /// the user's error. Between launches.
+  void protect(VirtAddr first, Permission permission);
 
   /// Whether all the bytes lie inside one allocation. `bytes` is a power of two up to 16 and `va` a multiple of it.
   bool contains(VirtAddr va, u32 bytes) const noexcept { return inside(valid_bytes_, va, bytes); }
@@ -83,6 +90,7 @@ class GuestMemory {
     VirtAddr first;
     u64 bytes;
     Permission permission = Permission::kReadWrite;
+    u32 shared = 0;  // allocations with the same number, unless it is 0, are mappings of the same bytes
   };
   /// Those that are not freed, by address.
   const std::vector<Allocation>& allocations() const { return allocations_; }
@@ -91,13 +99,18 @@ class GuestMemory {
   /// What held `va` before it was freed, if nothing has been allocated there since, or null. It is remembered for the
   /// sake of messages, and not for ever.
   const Allocation* freed(VirtAddr va) const;
+  /// Of all allocations; bytes that are mapped several times count once.
   u64 footprint_bytes() const;
 
-  /// Pages that an allocation took or gave back. They are remembered until whoever maps pages takes them.
+  /// Pages that an allocation took or gave back, or that are protected from now on. They are remembered until whoever maps
+  /// pages takes them.
   struct PageChange {
+    enum class Kind : u8 { kTaken, kFreed, kProtected };
     VirtAddr first;
     u64 bytes;  // whole pages
-    bool freed;
+    Kind kind = Kind::kTaken;
+    Permission permission = Permission::kReadWrite;  // unless they are freed
+    VirtAddr same_as = {};                           // of a second mapping: where the first page of another one lies
   };
   std::vector<PageChange> take_page_changes() { return std::exchange(page_changes_, {}); }
   /// Module variables of a program by name: what cudaGetSymbolAddress finds. Unknown names are the user's error.
@@ -128,9 +141,15 @@ class GuestMemory {
   const u8* far_at(VirtAddr va) const noexcept;
   void check_range(VirtAddr va, u64 bytes) const;
   u64 whole_pages(u64 bytes) const;
-  VirtAddr take(std::string_view name, VirtAddr first, u64 bytes, Permission permission);
+  VirtAddr near_place(std::string_view name, u64 bytes) const;
+  VirtAddr take(std::string_view name, VirtAddr first, u64 bytes, Permission permission, VirtAddr same_as = {},
+                u32 shared = 0);
+  std::vector<Allocation>::iterator beginning_at(VirtAddr first, std::string_view doing);
+  void make_shared(Allocation& allocation);
+  void show_shared(const Allocation& allocation, u8* at) const;
   void open_near(const Allocation& allocation);
   void open_far(const Allocation& allocation);
+  void set_writable(const Allocation& allocation);
   void take_hole(u64 first, u64 bytes);
   void close_near(const Allocation& allocation);
   void close_far(const Allocation& allocation);
@@ -147,6 +166,12 @@ class GuestMemory {
   std::deque<Allocation> freed_;  // the last ones
   std::vector<PageChange> page_changes_;
   std::vector<Allocation> symbols_;
+  /// Bytes that are mapped several times: a file in memory.
+  struct Shared {
+    int file = -1;
+    u32 mappings = 0;
+  };
+  std::vector<Shared> shared_;  // by number, from 1
   std::vector<WrittenRange> host_writes_;
 };
 
@@ -160,6 +185,15 @@ class Buffer {
   Buffer(GuestMemory& memory, std::string_view name, VirtAddr first, u64 count,
          Permission permission = Permission::kReadWrite)
       : first_(memory.allocate_at(name, first, count * sizeof(T), permission)), count_(count) {}
+
+  /// The same elements at other addresses.
+  Buffer map_again(GuestMemory& memory, std::string_view name, Permission permission) const {
+    Buffer other = *this;
+    other.first_ = memory.map_again(name, first_, permission);
+    return other;
+  }
+  void protect(GuestMemory& memory, Permission permission) const { memory.protect(first_, permission); }
+  void free(GuestMemory& memory) const { memory.free(first_); }
 
   VirtAddr address() const { return first_; }
   u64 size() const { return count_; }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <span>
 
 #include "engine/check.h"
 #include "engine/hash.h"
@@ -109,10 +110,14 @@ struct BufferSpec : ContentsSpec {
   Element type = Element::kF32;
   u64 count = 0;
   bool read_only = false;
+  std::string same_as;
+  u64 same_as_index = 0;
   Place place;
+  bool is_mapping() const { return !same_as.empty(); }
 
   void describe(Fields& v) {
     v("name", name, "what launches and expectations call it");
+    v("same_as", same_as, "another mapping of that buffer: the same memory at other addresses");
     v("type", type, {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}, "of an element");
     v("count", count, in(1, u64{1} << 34), "elements");
     v("read_only", read_only, "a kernel that writes to it faults");
@@ -128,6 +133,8 @@ struct LaunchSpec {
   Launch launch;
   std::vector<u64> buffer_arguments;  // per argument: which buffer, or kNoBuffer
   static constexpr u64 kNoBuffer = ~u64{0};
+  /// What the host does before it, in this order: buffers by number.
+  std::vector<u64> unmap, read_only, read_write;
 
   void describe(Fields& v) {
     v("kernel", kernel, "name of the .entry");
@@ -152,19 +159,19 @@ struct ExpectSpec : ContentsSpec {
   }
 };
 
-/// The contents of a buffer, element by element.
+/// Writes the contents of a buffer, element by element, to where they are wanted: buffers may be large.
 template <class T>
-std::vector<T> contents(const ContentsSpec& spec, u64 count, const std::string& folder, const Place& place) {
-  std::vector<T> all(count, T{0});
+void write_contents(const ContentsSpec& spec, std::span<T> all, const std::string& folder, const Place& place) {
   switch (spec.contents) {
     case Contents::kZero:
+      std::fill(all.begin(), all.end(), T{0});
       break;
     case Contents::kConstant:
       std::fill(all.begin(), all.end(), number<T>(spec.value, place));
       break;
     case Contents::kIota: {
       const T first = number<T>(spec.value, place);
-      for (u64 i = 0; i < count; ++i) all[i] = static_cast<T>(first + static_cast<T>(i));
+      for (u64 i = 0; i < all.size(); ++i) all[i] = static_cast<T>(first + static_cast<T>(i));
       break;
     }
     case Contents::kUniform: {
@@ -177,13 +184,12 @@ std::vector<T> contents(const ContentsSpec& spec, u64 count, const std::string& 
     }
     case Contents::kFile: {
       const std::string bytes = read_file((fs::path(folder) / spec.file).string());
-      if (bytes.size() != count * sizeof(T))
-        place.refuse("needs {} bytes and {} holds {}", count * sizeof(T), spec.file, bytes.size());
+      if (bytes.size() != all.size_bytes())
+        place.refuse("needs {} bytes and {} holds {}", all.size_bytes(), spec.file, bytes.size());
       std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(all.data()));
       break;
     }
   }
-  return all;
 }
 
 std::string digest_of(std::span<const u8> bytes) {
@@ -193,6 +199,10 @@ std::string digest_of(std::span<const u8> bytes) {
 /// Reads the tables of the file into specs.
 class Reader {
  public:
+  /// Keys of a launch that change buffers, and where their numbers go.
+  static constexpr std::array<std::pair<std::string_view, std::vector<u64> LaunchSpec::*>, 3> kChanges{
+      {{"unmap", &LaunchSpec::unmap}, {"read_only", &LaunchSpec::read_only}, {"read_write", &LaunchSpec::read_write}}};
+
   Reader(const std::string& path, u64 seed)
       : file_(path), folder_(fs::path(path).parent_path().string()), seed_(seed) {}
 
@@ -259,16 +269,55 @@ class Reader {
     spec.seed = seed_;
     fill(spec, table, place, {{"value", &spec.value}, {"low", &spec.low}, {"high", &spec.high}});
     if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
+    if (spec.is_mapping()) take_mapping(table, spec, place);
     if (spec.count == 0) place.refuse("has no count; add count = ...");
     if (find(spec.name)) place.refuse("is a second buffer called {}; rename it", spec.name);
     spec.place = std::move(place);
     buffers.push_back(std::move(spec));
   }
 
+  /// A second mapping has the elements of the first and says nothing else about them.
+  void take_mapping(const Tree& table, BufferSpec& spec, const Place& place) const {
+    for (const auto& [key, value] : table.members()) {
+      if (key == "name" || key == "same_as" || key == "read_only") continue;
+      of_key(table, place, key)
+          .refuse("is that of \"{}\", whose memory this is; remove it, or remove same_as", spec.same_as);
+    }
+    spec.same_as_index = index_of(spec.same_as, of_key(table, place, "same_as"));
+    spec.type = buffers[spec.same_as_index].type;
+    spec.count = buffers[spec.same_as_index].count;
+  }
+
+  /// The lists of buffers that a launch changes beforehand.
+  void read_changes(const Tree& table, LaunchSpec& spec, const Place& place) {
+    for (const auto& [key, buffers_of] : kChanges) {
+      const Tree* names = table.find(std::string(key));
+      if (names == nullptr) continue;
+      const Place here = of_key(table, place, std::string(key));
+      if (!names->is_list()) here.refuse("must be a list of buffers, not {}", names->text());
+      for (const Tree& name : names->items()) {
+        const auto* text = std::get_if<std::string>(&name.value);
+        if (text == nullptr) here.refuse("must be a list of buffers, not of {}", name.text());
+        const u64 buffer = index_of(*text, here);
+        if (is_unmapped(buffer)) here.refuse("names \"{}\", which was unmapped before", *text);
+        if (key == "unmap") unmapped_.push_back(buffer);
+        if (key == "read_write" &&
+            std::find(spec.read_only.begin(), spec.read_only.end(), buffer) != spec.read_only.end())
+          here.refuse("names \"{}\", which read_only names too; choose one", *text);
+        (spec.*buffers_of).push_back(buffer);
+      }
+    }
+  }
+  bool is_unmapped(u64 buffer) const {
+    return std::find(unmapped_.begin(), unmapped_.end(), buffer) != unmapped_.end();
+  }
+
   void read_launch(const Tree& table, const Place& place) {
     LaunchSpec spec;
-    Tree arguments = Tree::list();
-    fill(spec, table, place, {{"args", &arguments}});
+    Tree arguments = Tree::list(), ignored;
+    fill(spec, table, place,
+         {{"args", &arguments}, {"unmap", &ignored}, {"read_only", &ignored}, {"read_write", &ignored}});
+    read_changes(table, spec, place);
     if (spec.kernel.empty()) place.refuse("has no kernel; add kernel = \"...\"");
     if (spec.grid.empty() || spec.grid.size() > 3) place.refuse("needs one to three numbers in grid");
     if (spec.block.empty() || spec.block.size() > 3) place.refuse("needs one to three numbers in block");
@@ -308,6 +357,7 @@ class Reader {
     u64 buffer = LaunchSpec::kNoBuffer;
     if (const auto* name = std::get_if<std::string>(&argument.value)) {
       buffer = index_of(*name, here);
+      if (is_unmapped(buffer)) here.refuse("names \"{}\", which was unmapped before", *name);
       spec.launch.argument(u64{0});  // its address is known when it is allocated
       spec.launch.arguments.back().kind = KernelArgument::Kind::kWhole;
     } else if (argument.is_table()) {
@@ -340,6 +390,7 @@ class Reader {
     if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
     if (table.find("tolerance") != nullptr) check_tolerance(table, spec, place);
     spec.index = index_of(spec.buffer, place);
+    if (is_unmapped(spec.index)) place.refuse("names \"{}\", which a launch unmaps", spec.buffer);
     spec.place = std::move(place);
     expectations.push_back(std::move(spec));
   }
@@ -364,7 +415,8 @@ class Reader {
   }
 
   std::string file_, folder_;
-  u64 seed_;  // of contents that are drawn, unless the file gives one
+  u64 seed_;                   // of contents that are drawn, unless the file gives one
+  std::vector<u64> unmapped_;  // by the launches read so far
 };
 
 class UserProgram final : public Program {
@@ -372,9 +424,23 @@ class UserProgram final : public Program {
   explicit UserProgram(std::unique_ptr<Reader> reader) : spec_(std::move(reader)) {}
 
   void allocate(GuestMemory& memory) override {
-    for (const BufferSpec& buffer : spec_->buffers) {
-      buffers_.emplace_back(memory, buffer.name, buffer.count * bytes_of(buffer.type),
-                            buffer.read_only ? Permission::kReadOnly : Permission::kReadWrite);
+    buffers_.resize(spec_->buffers.size());
+    mapped_.assign(spec_->buffers.size(), false);
+    map_all(memory);
+  }
+
+  /// Maps what is not mapped, as the file has it: again when launches have unmapped buffers.
+  void map_all(GuestMemory& memory) {
+    for (u64 i = 0; i < buffers_.size(); ++i) {
+      const BufferSpec& buffer = spec_->buffers[i];
+      const Permission permission = buffer.read_only ? Permission::kReadOnly : Permission::kReadWrite;
+      if (mapped_[i])
+        buffers_[i].protect(memory, permission);
+      else if (buffer.is_mapping())
+        buffers_[i] = buffers_[buffer.same_as_index].map_again(memory, buffer.name, permission);
+      else
+        buffers_[i] = Buffer<u8>(memory, buffer.name, buffer.count * bytes_of(buffer.type), permission);
+      mapped_[i] = true;
     }
     for (LaunchSpec& launch : spec_->launches) {
       for (u64 i = 0; i < launch.buffer_arguments.size(); ++i) {
@@ -386,28 +452,43 @@ class UserProgram final : public Program {
   }
 
   void initialise(GuestMemory& memory) override {
+    // Memory of which a mapping was left behind by an earlier execution is not that of a buffer which is mapped anew.
     for (u64 i = 0; i < buffers_.size(); ++i) {
       const BufferSpec& buffer = spec_->buffers[i];
+      if (buffer.is_mapping() && mapped_[i] && !mapped_[buffer.same_as_index]) unmap(memory, i);
+    }
+    map_all(memory);
+    for (u64 i = 0; i < buffers_.size(); ++i) {
+      const BufferSpec& buffer = spec_->buffers[i];
+      if (buffer.is_mapping()) continue;
       with_type(buffer.type, [&](auto zero) {
-        const auto values = contents<decltype(zero)>(buffer, buffer.count, spec_->folder(), buffer.place);
-        std::memcpy(buffers_[i].write(memory).data(), values.data(), buffers_[i].size());
+        using T = decltype(zero);
+        const std::span<T> all{reinterpret_cast<T*>(buffers_[i].write(memory).data()), buffer.count};
+        write_contents(buffer, all, spec_->folder(), buffer.place);
       });
     }
     launch_ = repeat_ = 0;
   }
 
-  std::optional<Launch> next(GuestMemory&) override {
+  std::optional<Launch> next(GuestMemory& memory) override {
     if (launch_ < spec_->launches.size() && repeat_ == spec_->launches[launch_].repeat) ++launch_, repeat_ = 0;
     if (launch_ == spec_->launches.size()) return std::nullopt;
-    ++repeat_;
-    return spec_->launches[launch_].launch;
+    const LaunchSpec& launch = spec_->launches[launch_];
+    if (repeat_++ == 0) {
+      for (const u64 buffer : launch.unmap) unmap(memory, buffer);
+      for (const u64 buffer : launch.read_only) buffers_[buffer].protect(memory, Permission::kReadOnly);
+      for (const u64 buffer : launch.read_write) buffers_[buffer].protect(memory, Permission::kReadWrite);
+    }
+    return launch.launch;
   }
 
   CheckResult check(const GuestMemory& memory) const override {
     if (spec_->expectations.empty()) {
       std::string digests;
-      for (u64 i = 0; i < buffers_.size(); ++i)
+      for (u64 i = 0; i < buffers_.size(); ++i) {
+        if (!mapped_[i]) continue;
         digests += fmt::format(" {}={}", spec_->buffers[i].name, digest_of(buffers_[i].read(memory)));
+      }
       return {false, fmt::format("{}: expects nothing; add an [[expect]]. Digests are{}", spec_->file(), digests)};
     }
     CheckResult all{true, ""};
@@ -420,6 +501,11 @@ class UserProgram final : public Program {
   }
 
  private:
+  void unmap(GuestMemory& memory, u64 buffer) {
+    buffers_[buffer].free(memory);
+    mapped_[buffer] = false;
+  }
+
   CheckResult compare_digest(const ExpectSpec& expect, const GuestMemory& memory) const {
     const std::string got = digest_of(buffers_[expect.index].read(memory));
     return {got == expect.digest, fmt::format("{}: digest {} ({} expected)", expect.buffer, got, expect.digest)};
@@ -429,7 +515,8 @@ class UserProgram final : public Program {
     const BufferSpec& buffer = spec_->buffers[expect.index];
     return with_type(buffer.type, [&](auto zero) -> CheckResult {
       using T = decltype(zero);
-      const auto want = contents<T>(expect, buffer.count, spec_->folder(), expect.place);
+      std::vector<T> want(buffer.count);
+      write_contents(expect, std::span(want), spec_->folder(), expect.place);
       const T* got = reinterpret_cast<const T*>(buffers_[expect.index].read(memory).data());
       const bool exact = std::holds_alternative<std::monostate>(expect.tolerance.value);
       const double tolerance = exact ? 0 : number<double>(expect.tolerance, expect.place);
@@ -448,6 +535,7 @@ class UserProgram final : public Program {
 
   std::unique_ptr<Reader> spec_;  // where it is: places in it point to its file's name
   std::vector<Buffer<u8>> buffers_;
+  std::vector<bool> mapped_;  // by buffer
   u64 launch_ = 0;
   u32 repeat_ = 0;
 };

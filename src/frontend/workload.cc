@@ -5,9 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/check.h"
+#include "frontend/workload_alias.h"
 #include "text/by_name.h"
 #include "text/suggest.h"
 
@@ -36,6 +39,22 @@ void check_variant(const WorkloadInfo& info, const WorkloadRequest& request) {
   }
 }
 
+std::map<std::string_view, std::string_view>& aliases() {
+  static std::map<std::string_view, std::string_view> all;
+  return all;
+}
+
+/// The name of the workload that is called so, in capitals or not, or the text itself where none is.
+std::string own_name(std::string_view called) {
+  std::string lower(called);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (const auto alias = aliases().find(lower); alias != aliases().end()) return std::string(alias->second);
+  const bool known =
+      std::ranges::any_of(workloads().all(), [&](const Workload* one) { return one->info().name == lower; });
+  return known ? lower : std::string(called);
+}
+
 }  // namespace
 
 InputSize parse_input_size(std::string_view text) {
@@ -52,19 +71,30 @@ void register_workload(std::unique_ptr<Workload> workload) {
   workloads().add(std::move(name), std::move(workload));
 }
 
+RegisterAlias::RegisterAlias(std::string_view alias, std::string_view workload) {
+  if (aliases().emplace(alias, workload).second) return;
+  // Before main there is nobody to catch an exception.
+  fmt::print(stderr, "terrace: two workloads are called \"{}\"; rename one of them.\n", alias);
+  std::abort();
+}
+
+const std::map<std::string_view, std::string_view>& workload_aliases() {
+  return aliases();
+}
+
 std::vector<const Workload*> all_workloads() {
   return workloads().all();
 }
 
 const Workload& find_workload(std::string_view name) {
-  return workloads().find(name);
+  return workloads().find(own_name(name));
 }
 
 WorkloadRequest parse_workload(std::string_view text, InputSize size, std::string_view option) {
   WorkloadRequest request;
   request.size = size;
   const std::size_t colon = text.find(':');
-  request.name = text.substr(0, colon);
+  request.name = own_name(text.substr(0, colon));
   if (colon == text.npos) return request;
   for (Given& given : split_assignments(text.substr(colon + 1), option)) {
     if (given.path == "size") {

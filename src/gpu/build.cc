@@ -1,5 +1,6 @@
 // Builds the machine: every unit, every link, and who is at its ends.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
 
 #include "gpu/gpu.h"
@@ -81,9 +82,9 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
     sms_.push_back(std::make_unique<Sm>(scheduler_, config_.sm, config_.l1, config_.l1_tlb, config_.noc,
                                         config_.line_bytes, SmId(i), sm_wiring(i)));
   }
-  const SmRoom whole{config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
-  dispatcher_ = std::make_unique<BlockDispatcher>(scheduler_, whole, config_.sm.warp_width, sm_ports, sms_of_tenant,
-                                                  takes_turns());
+  dispatcher_ = std::make_unique<BlockDispatcher>(
+      scheduler_, whole_sm(), config_.sm.warp_width, sm_ports, sms_of_tenant, takes_turns(),
+      ContextMover(config_.dram.resolved().pin_bytes_per_second(), u64{config_.core_mhz} * 1'000'000));
 
   const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
   dispatcher_->connect(dispatcher);
@@ -219,7 +220,9 @@ void Gpu::connect_fbt() {
                      .lines_per_slice = config_.l2.miss_entries,
                      .notices_per_slice = config_.l2.write_back_entries,
                      .line_shift = static_cast<u32>(std::countr_zero(config_.line_bytes)),
-                     .page_shift = spaces_.page_shift()};
+                     .page_shift = spaces_.page_shift(),
+                     .writable = [this](TenantId tenant, VirtAddr page) { return spaces_.writable(tenant, page); },
+                     .truth = &truth_};
   for (u32 i = 0; i < slices_.size(); ++i) {
     WayToMemory& way = ways_to_memory_[i];
     Fbt::SlicePort port{way.to_translator.get(), {}, fbt_wires_.commands[i].get(), tlb_wires_.replies[i].get()};
@@ -248,6 +251,9 @@ void Gpu::connect_fbt() {
   fbt_wires_.acknowledgements->connect_consumer(fbt_unit_);
 #ifdef TERRACE_DCHECK
   truth_.is_tracked = [this](LineKey line) { return fbt_->tracks(line); };
+  truth_.is_in_l1s = [this](u64 page) {
+    return std::ranges::any_of(sms_, [page](const auto& sm) { return sm->load_store().holds_page(page); });
+  };
 #endif
 }
 

@@ -11,6 +11,7 @@
 #include "dram/dram_config.h"
 #include "gpu/until.h"
 #include "noc/crossbar.h"
+#include "power/power_config.h"
 #include "sm/config.h"
 #include "tenancy/sm_partitioner.h"
 #include "translation/config.h"
@@ -29,6 +30,8 @@ struct RunConfig {
   u64 warmup = 0;
   u64 epoch = 0;
   u64 sample = 0;
+  u64 series = 0;
+  bool lifetimes = false;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
@@ -50,6 +53,10 @@ struct RunConfig {
       "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
     v("sample", sample, in(0, Range::kHighest),
       "cycles between samples of walks in service and of warps that wait for translations (gpu.samples); 0: none");
+    v("series", series, in(0, Range::kHighest),
+      "cycles between values of the statistics over time that the result holds (--epochs); 0: none");
+    v("lifetimes", lifetimes,
+      "count how long entries of L1 TLBs and lines of caches live, and until when they are used (gpu.lifetimes)");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
@@ -75,6 +82,7 @@ struct TenancyConfig {
   u32 launch_gap = 1000;
   std::string reference_design;
   u32 reference_sms = 0;
+  u64 wake_cycles = 1000;  // chosen: about a microsecond for supply, clock and reset
   bool flush_on_relaunch = false;
   bool flush_on_switch = true;
   bool blame = true;
@@ -88,6 +96,8 @@ struct TenancyConfig {
     v("switch_cycles", switch_cycles, in(0, Range::kHighest),
       "cycles of a switch: from the last answer to the old tenant to the first instruction of the new one");
     v.policy("partition", partition, "which SMs belong to which tenant under spatial sharing");
+    v("wake_cycles", wake_cycles, in(0, Range::kHighest),
+      "cycles from the decision to give an SM its power back until it takes blocks");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
     v("reference_design", reference_design, "design of the alone runs that relative metrics refer to");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant in its alone run; 0: as many as in the shared run");
@@ -132,6 +142,7 @@ struct GpuConfig {
   DramConfig dram;
   TenancyConfig tenancy;
   CpuConfig cpu;
+  PowerConfig power;
   RunConfig run;
 
   void describe(Fields& v) {
@@ -154,6 +165,7 @@ struct GpuConfig {
     v.group("dram", dram, "memory");
     v.group("tenancy", tenancy, "how tenants share the GPU");
     v.group("cpu", cpu, "a CPU that shares memory with the GPU");
+    v.group("power", power, "energy of events and power of parts (docs/power.md)");
     v.group("run", run, "what runs and for how long");
   }
   void validate(Validation& v) const {
@@ -173,6 +185,8 @@ struct GpuConfig {
     v.require(cpu.shootdown_interval == 0 || fbt.entries > 0, "cpu.shootdown_interval",
               "needs a forward-backward table (fbt.entries): in other designs a flush of TLBs takes no time");
     v.require(!fbt.second_level || fbt.entries > 0, "fbt.second_level", "needs a table (fbt.entries)");
+    v.require(l1.synonym_entries == 0 || fbt.entries > 0, "l1.synonym_entries",
+              "needs a forward-backward table (fbt.entries), which says which page leads");
     v.require(!fbt.second_level || fbt.table_page_shift(pages.shift()) == pages.shift(), "fbt.second_level",
               "needs fbt.large_pages = \"counter\" with pages of {} bytes: parts of a page do not translate it",
               pages.bytes);

@@ -6,10 +6,10 @@
 #include "engine/check.h"
 #include "gpu/controllers/cpu.h"
 #include "gpu/controllers/faults.h"
+#include "gpu/controllers/lifetimes.h"
 #include "gpu/controllers/names_audit.h"
 #include "gpu/controllers/presence.h"
 #include "gpu/controllers/samples.h"
-#include "gpu/controllers/turns.h"
 #include "gpu/controllers/warmup.h"
 #include "gpu/controllers/watchdog.h"
 
@@ -41,15 +41,10 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
+      activity_(sms_, slices_, channels_),
       board_(static_cast<u32>(tenants_.size())),
-      host_writes_(config_.line_bytes, config_.translation, spaces_, slices_, truth_),
-      translations_(spaces_, sms_, tlb_, mmus_) {
-  host_writes_.line_gone = [this](LineKey line) {
-    if (fbt_) fbt_->forget_line(line, now());
-  };
-  host_writes_.page_gone = [this](u64 key) {
-    if (fbt_) fbt_->forget_page(key, now());
-  };
+      translations_(spaces_, sms_, tlb_, mmus_),
+      host_writes_({config_.line_bytes, config_.translation, spaces_, slices_, fbt_, translations_, truth_}) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
     streams_.push_back(tenant.stream);
@@ -62,6 +57,12 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
   build_controllers(std::move(partitioner));
   describe_stats();
+  if (config_.run.series != 0) {
+    // Behind all others: it looks at what they have done.
+    auto series = std::make_unique<Series>(stats_, config_.run.series, [this] { settle(); });
+    series_ = series.get();
+    controllers_.push_back(std::move(series));
+  }
   declare_identities();
 }
 
@@ -70,8 +71,9 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
 void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   std::unique_ptr<Partition> partition;
   if (!takes_turns()) partition = build_partition(std::move(partitioner));
+  partition_ = partition.get();
   auto launches = std::make_unique<Launches>(
-      Launches::Wiring{config_.tenancy, table_, *dispatcher_, spaces_, truth_, host_writes_, translations_});
+      Launches::Wiring{config_, table_, *dispatcher_, spaces_, truth_, host_writes_, translations_});
   auto presence =
       std::make_unique<Presence>(Presence::Wiring{config_, table_, scheduler_, *dispatcher_, dispatcher_unit_, sms_,
                                                   mmus_, mmu_units_, *launches, partition.get()});
@@ -82,26 +84,49 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
     auto epochs = std::make_unique<Epochs>(
-        Epochs::Wiring{config_.run.epoch, board_, sms_, slices_, channels_, mmus_, [this] { settle(); }});
+        Epochs::Wiring{config_.run.epoch, board_, sms_, activity_, mmus_, [this] { settle(); }});
     tell_of_epochs(*epochs);
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
   }
   if (config_.run.sample != 0)
     controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_, tlb_.get(), fbt_.get()));
+  if (config_.run.lifetimes)
+    controllers_.push_back(std::make_unique<Lifetimes>(scheduler_, sms_, slices_, translates_in_sm()));
   if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));
   if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0)
     controllers_.push_back(
         std::make_unique<Cpu>(config_, static_cast<u32>(tenants_.size()), spaces_, *fbt_, translations_));
-  controllers_.push_back(std::make_unique<Faults>(sms_, table_, *presence));
+  controllers_.push_back(std::make_unique<Faults>(sms_, fbt_.get(), table_, *presence));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
   if (takes_turns()) {
-    controllers_.push_back(
-        std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_}));
+    auto turns = std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_});
+    turns_ = turns.get();
+    controllers_.push_back(std::move(turns));
   } else {
     controllers_.push_back(std::move(partition));
   }
+  if (config_.power.enabled) build_power();
+}
+
+void Gpu::build_power() {
+  // In turns all tenants have all SMs, and none has one. Otherwise the partition knows; it is settled before.
+  Power::Sms ownership;
+  if (partition_ != nullptr) {
+    ownership.gated_cycles = [this](u32 sm, Cycle) { return partition_->gated_cycles(sm); };
+    ownership.owned_cycles = [this](u32 sm, TenantId tenant, Cycle) { return partition_->owned_cycles(sm, tenant); };
+  }
+  auto power =
+      std::make_unique<Power>(Power::Wiring{config_, static_cast<u32>(tenants_.size()), sms_, tlb_, mmus_, slices_,
+                                            channels_, *requests_, *replies_, *dispatcher_, std::move(ownership)});
+  power_ = power.get();
+  controllers_.push_back(std::move(power));
+}
+
+void Gpu::replace_ownership(Power::Sms sms) {
+  SIM_CHECK(power_ != nullptr, "the machine has no power model");
+  power_->replace_ownership(std::move(sms));
 }
 
 void Gpu::tell_of_epochs(Epochs& epochs) {
@@ -128,10 +153,31 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
   for (u32 i = 0; i < tenants_.size(); ++i) {
     for (const u32 sm : tenants_[i].sms) first.sms[sm].owner = TenantId(i);
   }
-  if (!partitioner) partitioner = config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first});
+  if (!partitioner)
+    partitioner =
+        config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first, off_sm_hardware(), whole_sm()});
   return std::make_unique<Partition>(
-      Partition::Wiring{config_, table_, board_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
+      Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
       std::move(partitioner), std::move(first));
+}
+
+/// Ports times bytes per cycle: on either side of the interconnect there may be fewer. A port of an L2 slice serves a
+/// line per cycle.
+OffSmHardware Gpu::off_sm_hardware() const {
+  const u64 slice_ports = u64{config_.l2.slices} * config_.l2.ports;
+  const u64 noc_ports = std::min<u64>(config_.sm.count, slice_ports);
+  const u64 memory = config_.dram.resolved().pin_bytes_per_second() / (u64{config_.core_mhz} * 1000);
+  return {.sms = config_.sm.count,
+          .issue_width = config_.sm.schedulers,
+          .line_bytes = config_.line_bytes,
+          .noc = 1000 * noc_ports * config_.noc.flit_bytes,
+          .llc = 1000 * slice_ports * config_.line_bytes,
+          .memory = memory};
+}
+
+const std::vector<SmDecision>& Gpu::decisions() const {
+  static const std::vector<SmDecision> none;
+  return partition_ == nullptr ? none : partition_->decisions();
 }
 
 void Gpu::sample_epochs(std::vector<std::string> prefixes) {
@@ -139,8 +185,23 @@ void Gpu::sample_epochs(std::vector<std::string> prefixes) {
   epochs_->sample(stats_, std::move(prefixes));
 }
 
+Tree Gpu::series() const {
+  return series_ == nullptr ? Tree() : series_->json(now());
+}
+
 std::string Gpu::timeline() const {
-  return epochs_ == nullptr ? "" : epochs_->timeline(now());
+  if (epochs_ == nullptr) return "";
+  if (decisions().empty()) return epochs_->timeline(now());
+  return epochs_->timeline(now(), [this](Cycle from, Cycle to) {
+    std::string notes;
+    for (const SmDecision& each : decisions()) {
+      // An epoch's own end decides what the next one shows.
+      if (each.at < from || each.at >= to) continue;
+      notes += fmt::format("{}{}: {}{}", notes.empty() ? "" : "; ", each.at,
+                           each.tenant ? fmt::format("tenant {}: ", index(*each.tenant)) : "", each.text);
+    }
+    return notes;
+  });
 }
 
 void Gpu::enable_blame() {
@@ -150,8 +211,9 @@ void Gpu::enable_blame() {
   for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
   for (const auto& slice : slices_) slice->enable_blame(tenants);
   for (const auto& channel : channels_) channel->enable_blame(tenants);
-  // An SM serves one tenant at a time, so that at its own port nobody waits for another one.
-  for (u32 i = static_cast<u32>(sms_.size()); i < replies_->outputs(); ++i) replies_->enable_blame(i, tenants);
+  // An SM that serves one tenant at a time has nobody at its own port who waits for another one.
+  for (u32 i = shares_sms() ? 0 : static_cast<u32>(sms_.size()); i < replies_->outputs(); ++i)
+    replies_->enable_blame(i, tenants);
 }
 
 void Gpu::describe_stats() {
@@ -166,11 +228,15 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
     if (L1FilterStats* filter = sms_[i]->load_store().l1_filter_stats())
       stats_.add(fmt::format("gpu.sm.{}.l1.filter", i), *filter);
+    if (L1SynonymStats* synonyms = sms_[i]->load_store().l1_synonym_stats())
+      stats_.add(fmt::format("gpu.sm.{}.l1.synonyms", i), *synonyms);
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
+    if (shares_sms()) add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->blame(i));
   }
   if (tlb_) {
     stats_.add("gpu.l2_tlb.0", tlb_->stats);
     stats_.add("gpu.l2_tlb.0.fill_policy", tlb_->fill_policy());
+    if (tlb_->has_banks()) stats_.add("gpu.l2_tlb.0.banks", tlb_->bank_stats);
     if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
     add_blame("gpu.l2_tlb.0", tlb_->blame);
   }
@@ -232,28 +298,23 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
 void Gpu::remap(TenantId tenant, VirtAddr va) {
   const u64 page = u64{1} << spaces_.page_shift(), first = va.raw & ~(page - 1);
   const PhysAddr entry = spaces_.remap(tenant, va), frame = spaces_.locate(tenant, {first});
-  forget_page(tenant, {first}, entry, {{frame.raw, frame.raw + page}});
+  forget_page(tenant, {{first}, entry, frame});
 }
 
 /// The frame holds what it held: only the entry is written.
 void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
   const VirtAddr first{va.raw & ~((u64{1} << spaces_.page_shift()) - 1)};
-  forget_page(tenant, first, spaces_.alias(tenant, first, of), {});
+  forget_page(tenant, {first, spaces_.alias(tenant, first, of)});
 }
 
-/// A page begins to lie elsewhere: its entry changed, and what else was written to memory.
-void Gpu::forget_page(TenantId tenant, VirtAddr first, PhysAddr entry, std::vector<HostWrites::Bytes> written) {
+void Gpu::forget_page(TenantId tenant, const HostWrites::Page& page) {
   SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
-  written.push_back({entry.raw, entry.raw + sizeof(TableEntry)});
-  const u64 end = first.raw + (u64{1} << spaces_.page_shift());
-  host_writes_.forget(written, {host_writes_.lines_of(tenant, first.raw, end)});
-  host_writes_.page_gone(spaces_.key_of(tenant, first));
+  host_writes_.forget_pages(tenant, {&page, 1}, now());
   translations_.flush();
 }
 
 void Gpu::settle() {
   if (now() == 0) return;
-  for (const auto& controller : controllers_) controller->settle(now());
   for (const auto& sm : sms_) sm->settle(now());
   if (tlb_) tlb_->settle(now());
   if (fbt_) fbt_->settle(now());
@@ -262,6 +323,8 @@ void Gpu::settle() {
   requests_->settle(now());
   replies_->settle(now());
   for (const auto& channel : channels_) channel->settle(now());
+  // Last, for power follows from what units counted.
+  for (const auto& controller : controllers_) controller->settle(now());
 }
 
 bool Gpu::quiet() const {

@@ -16,10 +16,16 @@
 #include "gpu/controllers/epochs.h"
 #include "gpu/controllers/launches.h"
 #include "gpu/controllers/partition.h"
+#include "gpu/controllers/power.h"
 #include "gpu/controllers/run_limits.h"
+#include "gpu/controllers/series.h"
+#include "gpu/controllers/turns.h"
 #include "gpu/host_writes.h"
 #include "gpu/line_layout.h"
+#include "gpu/look.h"
+#include "gpu/tenant_activity.h"
 #include "gpu/tenant_table.h"
+#include "gpu/timeline.h"
 #include "gpu/translations.h"
 #include "noc/crossbar.h"
 #include "sm/sm.h"
@@ -64,6 +70,12 @@ class Gpu {
   void sample_epochs(std::vector<std::string> prefixes = {});
   /// What was sampled, as CSV. After the run.
   std::string timeline() const;
+  /// Keeps walks, turns, epochs and sampled requests, so that a timeline has about `most_events` at most. Before the run.
+  void keep_timeline(u64 most_events);
+  /// What was kept; after the run.
+  TimelineRecords timeline_records() const;
+  /// Statistics over time (run.series), as in a result file; nothing when they were not kept. After the run.
+  Tree series() const;
 
   // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
   // share), a tenant's of all cores, a page's, all. A run itself flushes only tenants (tenancy.flush_on_relaunch): the
@@ -88,17 +100,23 @@ class Gpu {
   }
   /// For tests, before the run: see Scheduler::replace.
   Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
+  /// For tests, before the run: another answer to the power model's question who has which SM.
+  void replace_ownership(Power::Sms sms);
+  /// Between cycles: for those who watch a run. It changes nothing.
+  MachineLook look() const;
   Cycle now() const { return scheduler_.now(); }
   u64 ticks() const { return scheduler_.ticks(); }
   const std::vector<TenantSetup>& tenants() const { return tenants_; }
   TenantProgress progress(TenantId tenant) const { return table_.progress(tenant); }
   /// Whether addresses are translated at all.
   bool translates() const { return tlb_ != nullptr; }
+  /// What the SM partitioner measured and decided, in the order of time.
+  const std::vector<SmDecision>& decisions() const;
   const std::vector<KernelRecord>& kernels() const { return launches_->kernels(); }
   StatTree& stats() { return stats_; }
 
  private:
-  void forget_page(TenantId tenant, VirtAddr first, PhysAddr entry, std::vector<HostWrites::Bytes> written);
+  void forget_page(TenantId tenant, const HostWrites::Page& page);
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
@@ -131,10 +149,16 @@ class Gpu {
   void describe_stats();
   void declare_identities();  // identities.cc
   void enable_blame();
+  bool shares_sms() const { return config_.tenancy.partition.make({})->shares_sms(); }
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
+  void build_power();
   void tell_of_epochs(Epochs& epochs);
   std::unique_ptr<Partition> build_partition(std::unique_ptr<SmPartitioner> partitioner);
+  OffSmHardware off_sm_hardware() const;
+  SmRoom whole_sm() const {
+    return {config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
+  }
   void settle();
 
   const GpuConfig config_;
@@ -189,13 +213,20 @@ class Gpu {
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
   TenantTable table_;
+  TenantActivity activity_;
   EpochBoard board_;
-  HostWrites host_writes_;
   Translations translations_;
+  HostWrites host_writes_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
   Launches* launches_ = nullptr;                          // one of them,
   Epochs* epochs_ = nullptr;                              // another, when there are epochs
+  Partition* partition_ = nullptr;                        // and another, unless tenants take turns,
+  Turns* turns_ = nullptr;                                // when there is this one
+  Power* power_ = nullptr;                                // and another, when the machine has a power model
+  Series* series_ = nullptr;                              // and another, when statistics over time are kept
   EventLog log_;
+  u64 timeline_events_ = 0;
+  std::unique_ptr<Sampled<EpochMark>> epoch_marks_;  // null: no timeline is wanted, or there are no epochs
 };
 
 }  // namespace terrace

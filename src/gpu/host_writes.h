@@ -1,17 +1,19 @@
-// What the host writes between launches goes to memory past all caches: the L2 forgets those lines. (L1s are emptied by
-// each launch.)
+// What the host does to memory between launches, and what caches, TLBs and the forward-backward table must forget of it. What it
+// writes goes to memory past all caches: the L2 forgets those lines. (L1s are emptied by each launch.) A page that
+// changes is forgotten by whatever knows of it, in one call.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "cache/l2_slice.h"
 #include "frontend/guest_memory.h"
+#include "gpu/translations.h"
 #include "translation/address_space.h"
 #include "translation/config.h"
+#include "translation/fbt.h"
 #include "wire/line_key.h"
 #include "wire/line_truth.h"
 
@@ -19,30 +21,45 @@ namespace terrace {
 
 class HostWrites {
  public:
+  struct Wiring {
+    u32 line_bytes = 128;
+    TranslateAt translation{};
+    const AddressSpaces& spaces;
+    const std::vector<std::unique_ptr<L2Slice>>& slices;
+    const std::unique_ptr<Fbt>& fbt;  // may be none
+    Translations& translations;
+    LineTruth& truth;
+  };
+  explicit HostWrites(const Wiring& wiring) : wiring_(wiring) {}
+
+  /// What the host wrote to a tenant's memory since the last call.
+  void forget(TenantId tenant, GuestMemory& memory, Cycle now);
+
+  /// A page that lies elsewhere, or nowhere, from now on.
+  struct Page {
+    VirtAddr va;
+    PhysAddr entry;                                     // of the page table, which was changed
+    PhysAddr written_frame = AddressSpaces::kUnmapped;  // whose lines are dead, or were written to, if any
+  };
+  /// Caches and the table forget them, dirty lines included. Translations are the caller's business: a driver may flush more
+  /// than the page.
+  void forget_pages(TenantId tenant, std::span<const Page> pages, Cycle now);
+
+  /// Follows what a tenant allocated, freed, mapped a second time and protected: everything that knows of the pages forgets
+  /// them. Where a page loses a name or a permission and its frame lives on, a table shoots it down, which takes time;
+  /// true if so: then nothing may run before `shooting_down` is false.
+  bool follow(TenantId tenant, std::span<const AddressSpaces::ChangedPage> changed, Cycle now);
+  bool shooting_down(TenantId tenant) const { return wiring_.fbt && wiring_.fbt->shooting_down(tenant); }
+
+ private:
   struct Bytes {
     u64 first, end;  // physical
   };
-  HostWrites(u32 line_bytes, TranslateAt translation, const AddressSpaces& spaces,
-             const std::vector<std::unique_ptr<L2Slice>>& slices, LineTruth& truth)
-      : line_bytes_(line_bytes), translation_(translation), spaces_(spaces), slices_(slices), truth_(truth) {}
-
-  /// What the host wrote to a tenant's memory since the last call.
-  void forget(TenantId tenant, GuestMemory& memory);
-  /// `lines` are the same by virtual name.
-  void forget(std::span<const Bytes> ranges, std::vector<LineRange> lines);
-  /// A range of a tenant's addresses, by virtual name.
+  void forget(std::span<const Bytes> ranges, std::vector<LineRange> lines, Cycle now);
   LineRange lines_of(TenantId tenant, u64 first, u64 end) const;
+  Bytes entry_at(PhysAddr entry) const { return {entry.raw, entry.raw + sizeof(TableEntry)}; }
 
-  /// Whoever keeps track of lines in a virtual L2, and of pages, hears of those that are gone.
-  std::function<void(LineKey)> line_gone;
-  std::function<void(u64 page_key)> page_gone;
-
- private:
-  const u64 line_bytes_;
-  const TranslateAt translation_;
-  const AddressSpaces& spaces_;
-  const std::vector<std::unique_ptr<L2Slice>>& slices_;
-  LineTruth& truth_;
+  const Wiring wiring_;
 };
 
 /// The same lines in rising order, each range ahead of the next: a host that writes a buffer and then one element of it

@@ -38,6 +38,7 @@ struct NocConfig {
 
 struct NocPortStats {
   Counter packets, flits;
+  PerTenant<Counter> flits_of;  // not exported: the power model asks for them
   void describe(StatFields& v) {
     v("packets", packets, "packets", "packets received");
     v("flits", flits, "flits", "flits received");
@@ -108,6 +109,7 @@ class Crossbar {
     output.ports.occupy(now + taken.flits);
     ++output.stats.packets;
     output.stats.flits += taken.flits;
+    output.stats.flits_of[taken.tenant] += taken.flits;
     if (output.funnel->any_ready()) scheduler_.wake(output.unit, std::max(now + 1, output.ports.next_free()));
     return taken.packet;
   }

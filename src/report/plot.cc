@@ -63,8 +63,10 @@ class Panel {
     std::set<std::string> words;
     for (const auto& [name, points] : series) {
       for (const ChartPoint& point : points) {
-        most_ = std::max(most_, point.y + point.half_width);
+        double& below = below_[point.x];  // a stack ends where the bars below it end
+        most_ = std::max(most_, below + point.y + point.half_width);
         least_ = std::min(least_, point.y - point.half_width);
+        if (chart.stacked) below += point.y;
         if (const auto x = number_of(point.x))
           numbers.insert(*x);
         else
@@ -78,11 +80,12 @@ class Panel {
       for (const double x : numbers) categories_.push_back(fmt::format("{}", x));
       categories_.insert(categories_.end(), words.begin(), words.end());
     }
+    below_.clear();
     if (chart.neutral) most_ = std::max(most_, *chart.neutral), least_ = std::min(least_, *chart.neutral);
     if (!(most_ > least_)) most_ = 1;
   }
 
-  std::string svg(const std::string& title) const {
+  std::string svg(const std::string& title) {
     std::string out = fmt::format("<text x=\"{}\" y=\"18\" class=\"panel\">{}</text>\n", kLeft + layout_.plot_width / 2,
                                   escaped(title));
     axes(out);
@@ -176,16 +179,19 @@ class Panel {
         x - cap / 2, x + cap / 2, top, x, bottom, colour);
   }
 
-  void bars(std::string& out, const std::vector<ChartPoint>& points, std::size_t index) const {
-    const double width = slot() * 0.8 / static_cast<double>(std::max<std::size_t>(1, names_.size()));
+  void bars(std::string& out, const std::vector<ChartPoint>& points, std::size_t index) {
+    const std::size_t beside = chart_.stacked ? 1 : std::max<std::size_t>(1, names_.size());
+    const double width = slot() * 0.8 / static_cast<double>(beside);
     for (const ChartPoint& point : points) {
       const double x =
-          kLeft + (static_cast<double>(category(point.x)) + 0.1) * slot() + static_cast<double>(index) * width;
-      const double y = y_at(std::max(0.0, point.y));
+          kLeft + (static_cast<double>(category(point.x)) + 0.1) * slot() + static_cast<double>(index % beside) * width;
+      double& below = below_[point.x];
+      const double y = y_at(std::max(0.0, below + point.y)), foot = y_at(std::min(0.0, point.y) + below);
+      if (chart_.stacked) below += point.y;
       const char* colour = kColours[index % std::size(kColours)];
-      out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"{}/>", x, y,
-                         width, y_at(std::min(0.0, point.y)) - y, colour,
-                         point.muted ? fmt::format(" class=\"muted\" stroke=\"{}\"", colour) : "");
+      out +=
+          fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"{}/>", x, y, width,
+                      foot - y, colour, point.muted ? fmt::format(" class=\"muted\" stroke=\"{}\"", colour) : "");
       error_bar(out, point, x + width / 2, std::min(6.0, width * 0.6), kErrorColour);
       out += "\n";
     }
@@ -197,6 +203,7 @@ class Panel {
   const Layout& layout_;
   double least_ = 0, most_ = 0, from_ = 0, to_ = 1;
   bool numeric_ = true;
+  std::map<std::string, double> below_;  // how high the stack at a place is so far
 };
 
 }  // namespace

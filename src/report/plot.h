@@ -19,6 +19,7 @@ struct ChartPoint {
 struct Chart {
   std::string title, x_title, y_title;
   bool bars = false;
+  bool stacked = false;                // bars of one place on top of each other; values are not negative
   std::optional<double> neutral = {};  // a dashed line: no difference
   std::string note = {};               // below the panels
   /// Panels by their titles, in each the series by theirs; an empty title is not shown.

@@ -1,11 +1,13 @@
-// A store for other programs and for people: tables as CSV, everything as JSON, each sweep's claims computed and its
-// plots drawn as its file describes them.
+// A store for people and for other programs: pages with charts, tables as CSV, everything as JSON, each sweep's claims
+// computed and its plots drawn as its file describes them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "report/site/board.h"
 #include "store/store.h"
 #include "sweep/expression.h"
 
@@ -15,8 +17,14 @@ namespace terrace {
 /// thousand jobs make more than a gigabyte of text, which the store holds in a tenth.
 inline constexpr u64 kMostJobsWithStats = 100;
 
-/// Writes into the folder `out` and returns what it wrote, for a person. `stats`: of however many jobs.
-std::string write_report(const std::string& store_path, const std::string& out, bool stats);
+struct ReportOptions {
+  std::string store, out;            // a file and a folder
+  bool stats = false;                // those of however many jobs
+  std::vector<BoardRow> board = {};  // claims of papers with their verdicts, when there are some
+};
+
+/// Returns what it wrote, for a person.
+std::string write_report(const ReportOptions& options);
 
 /// The points of a stored sweep, for expressions.
 std::unique_ptr<ResultSource> stored_results(Store& store, const std::string& sweep);

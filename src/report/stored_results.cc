@@ -5,6 +5,7 @@
 #include "engine/check.h"
 #include "report/report.h"
 #include "stats/stat_pattern.h"
+#include "text/tree.h"
 
 namespace terrace {
 
@@ -28,6 +29,7 @@ class StoredResults final : public ResultSource {
     }
     if (quantity.tenant) return of_tenant(point, quantity.name, *quantity.tenant);
     if (quantity.name == "stat") return of_stats(point.job, quantity.pattern);
+    if (quantity.name == "config") return of_config(point.job, quantity.pattern);
     if (quantity.name == "stat_or_zero") {
       if (const auto found = of_stats(point.job, quantity.pattern)) return found;
       return is_done(point.job) ? std::optional(0.0) : std::nullopt;
@@ -35,6 +37,8 @@ class StoredResults final : public ResultSource {
     for (const char* column : {"cycles", "warp_instructions", "thread_instructions"})
       if (quantity.name == column)
         return first("SELECT " + quantity.name + " FROM job WHERE id = ? AND state = 'done'", point.job);
+    if (quantity.name == "watts") return of_power(point.job, "watts", 1);
+    if (quantity.name == "joules") return of_power(point.job, "total", kPicojoules);
     const auto metrics = point_metrics(store_, point);
     const auto found = metrics.find(quantity.name);
     if (found == metrics.end()) return std::nullopt;
@@ -59,6 +63,7 @@ class StoredResults final : public ResultSource {
                       its_name, number),
           job);
     };
+    if (name == "tenant_joules") return of_power(point.job, fmt::format("tenants{{tenant={}}}", tenant), kPicojoules);
     if (name == "tenant_cycles") return column("cycles", point.job, tenant);
     if (name == "tenant_instructions") return column("thread_instructions", point.job, tenant);
     if (name != "alone_ipc" && name != "slowdown") return column(name, point.job, tenant);
@@ -68,6 +73,39 @@ class StoredResults final : public ResultSource {
     const std::optional<double> shared = column("ipc", point.job, tenant);
     if (!shared || !(*shared > 0)) return std::nullopt;
     return *alone / *shared;
+  }
+
+  static constexpr double kPicojoules = 1e12;
+
+  /// Nothing for a machine without a power model.
+  std::optional<double> of_power(const std::string& job, const std::string& name, double scale) {
+    const std::optional<double> found = sum(job, chosen("gpu.power." + name));
+    if (!found) return std::nullopt;
+    return *found / scale;
+  }
+
+  /// A key of the configuration the job ran with; true is 1.
+  std::optional<double> of_config(const std::string& job, const std::string& key) {
+    const Tree* value = &config_of(job);
+    for (std::size_t from = 0; value && from <= key.size();) {
+      const std::size_t dot = std::min(key.find('.', from), key.size());
+      value = value->find(std::string_view(key).substr(from, dot - from));
+      from = dot + 1;
+    }
+    if (!value) return std::nullopt;
+    if (const auto* whole = std::get_if<u64>(&value->value)) return static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value->value)) return *real;
+    if (const auto* flag = std::get_if<bool>(&value->value)) return *flag ? 1.0 : 0.0;
+    input_error("config(\"{}\") is {}, which is no number", key, value->text());
+  }
+
+  /// Nothing for a job that is not there.
+  const Tree& config_of(const std::string& job) {
+    auto [config, fresh] = configs_.try_emplace(job);
+    if (!fresh) return config->second;
+    Statement row(store_.database(), "SELECT config FROM job WHERE id = ? AND state = 'done'");
+    if (row.bind(job).step()) config->second = parse_toml(row.text(0), "the configuration of job " + job);
+    return config->second;
   }
 
   /// Buckets of a histogram into which nothing fell are not stored: in a run that has the histogram they are zero.
@@ -109,6 +147,7 @@ class StoredResults final : public ResultSource {
   std::vector<Point> points_;
   std::vector<std::pair<u64, std::string>> names_;
   std::map<std::string, std::vector<u64>> chosen_;
+  std::map<std::string, Tree> configs_;
 };
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include "engine/check.h"
 #include "report/estimate.h"
 #include "report/report.h"
-#include "run/blame_table.h"
-#include "text/markup.h"
 
 namespace terrace {
 
@@ -41,56 +39,46 @@ struct Shown {
   }
 };
 
-std::string html_cell(const std::string& text, bool muted) {
-  return fmt::format("<td{}>{}</td>", muted ? " class=\"noise\"" : "", escaped(text));
+Tree list_of(const std::vector<std::string>& texts) {
+  return Tree(Tree::List(texts.begin(), texts.end()));
 }
 
-std::string html_notes(const std::vector<std::string>& notes) {
-  std::string html;
-  for (const std::string& note : notes) html += (html.empty() ? "" : "<br>") + escaped(note);
-  return html.empty() ? "" : fmt::format("<p class=\"notes\">{}</p>\n", html);
-}
-
-std::string html_of(const ShownTable& table) {
-  std::string html = "<table><tr>";
-  for (const std::string& title : table.text.header) html += fmt::format("<th>{}</th>", escaped(title));
+Tree tree_of(const ShownTable& table, const ResultTable& asked) {
+  Tree rows = Tree::list(), muted = Tree::list();
   for (std::size_t i = 0; i < table.text.rows.size(); ++i) {
-    html += "</tr>\n<tr>";
-    for (std::size_t j = 0; j < table.text.rows[i].size(); ++j)
-      html += html_cell(table.text.rows[i][j], table.muted[i][j]);
+    rows.push(list_of(table.text.rows[i]));
+    muted.push(Tree(Tree::List(table.muted[i].begin(), table.muted[i].end())));
   }
-  return html + "</tr></table>\n" + html_notes(table.notes);
+  return {{"title", asked.title},    {"chart", asked.chart},      {"header", list_of(table.text.header)},
+          {"rows", std::move(rows)}, {"muted", std::move(muted)}, {"notes", list_of(table.notes)}};
 }
 
-/// The interference of each point that measured it: one table each, collapsed.
-std::string blame_of(Store& store, const std::string& sweep) {
-  Statement tenants(store.database(),
-                    "SELECT name FROM tenant JOIN job ON job.number = tenant.job WHERE job.id = ? ORDER BY tenant");
-  Statement cells(store.database(), "SELECT name, value FROM stats WHERE job = ? AND name LIKE '%.blame.%'");
-  std::string html;
-  for (const Point& point : store.points(sweep)) {
-    std::vector<std::string> names;
-    tenants.bind(point.job);
-    while (tenants.step()) names.push_back(tenants.text(0));
-    BlameSummary blame(static_cast<u32>(names.size()));
-    cells.bind(point.job);
-    while (cells.step()) blame.add_cell(cells.text(0), cells.number(1));
-    if (blame.empty()) continue;
-    std::string where;
-    for (const auto& [key, value] : point.labels)
-      if (!value.empty()) where += fmt::format("{}{} {}", where.empty() ? "" : ", ", key, value);
-    html += fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(where), blame.html(names));
+Tree tree_of(const Chart& chart) {
+  Tree panels = Tree::list();
+  for (const auto& [title, all] : chart.panels) {
+    Tree series = Tree::list();
+    for (const auto& [name, points] : all) {
+      Tree list = Tree::list();
+      for (const ChartPoint& point : points)
+        list.push({{"x", point.x}, {"y", point.y}, {"half", point.half_width}, {"muted", point.muted}});
+      series.push({{"name", name}, {"points", std::move(list)}});
+    }
+    panels.push({{"title", title}, {"series", std::move(series)}});
   }
-  if (html.empty()) return html;
-  return "<h3>Interference</h3>\n<p>Cycles that requests spent waiting, by the tenant that held the resource (red: "
-         "another tenant).</p>\n" +
-         html;
+  return {{"title", chart.title},
+          {"x_title", chart.x_title},
+          {"y_title", chart.y_title},
+          {"kind", chart.stacked ? "stack"
+                   : chart.bars  ? "bar"
+                                 : "line"},
+          {"neutral", chart.neutral ? Tree(*chart.neutral) : Tree()},
+          {"note", chart.note},
+          {"panels", std::move(panels)}};
 }
 
-void report_claims(const SweepFile& file, const std::string& sweep, ResultSource& results, SweepReport& report) {
-  if (file.claims.empty()) return;
-  report.html += "<table><tr><th>claim</th><th>value</th><th>computed as</th></tr>\n";
-  Shown shown;
+Tree report_claims(const SweepFile& file, const std::string& sweep, ResultSource& results, SweepReport& report) {
+  Tree claims = Tree::list();
+  if (!file.paper.empty()) return claims;  // those of a paper are on its board
   for (const Claim& claim : file.claims) {
     Estimate estimate;
     std::string problem;
@@ -98,7 +86,6 @@ void report_claims(const SweepFile& file, const std::string& sweep, ResultSource
       const Estimates values = estimates_of(Expression(claim.value).evaluate(results), {}, claim.neutral);
       if (!values.scalar()) input_error("has {} values, but a claim is one number; take a mean", values.rows.size());
       estimate = values.rows.begin()->second;
-      shown.add(estimate);
     } catch (const InputError& error) {
       problem = error.what();
     }
@@ -106,11 +93,15 @@ void report_claims(const SweepFile& file, const std::string& sweep, ResultSource
                              problem.empty() ? Cell() : Cell(problem), claim.value};
     add_interval(estimate, record);
     report.claims.rows.push_back(std::move(record));
-    report.html += fmt::format("<tr><td>{}</td>{}<td><code>{}</code></td></tr>\n", escaped(claim.id),
-                               html_cell(problem.empty() ? claim_text(estimate) : problem, estimate.noise()),
-                               escaped(claim.value));
+    claims.push({{"id", claim.id},
+                 {"text", problem.empty() ? claim_text(estimate) : ""},
+                 {"value", problem.empty() ? Tree(estimate.value.mean) : Tree()},
+                 {"muted", estimate.noise()},
+                 {"problem", problem},
+                 {"note", claim.note},
+                 {"expression", claim.value}});
   }
-  report.html += "</table>\n" + html_notes(sign_notes(shown.seeds, shown.noise));
+  return claims;
 }
 
 void add_records(const std::string& sweep, const std::vector<std::vector<Cell>>& records, Records& into) {
@@ -120,33 +111,40 @@ void add_records(const std::string& sweep, const std::vector<std::vector<Cell>>&
   }
 }
 
-void report_table(const ResultTable& table, const std::string& sweep, ResultSource& results, SweepReport& report) {
+Tree report_table(const ResultTable& table, const std::string& sweep, ResultSource& results, SweepReport& report) {
   try {
     const ShownTable shown = table_of(table, results);
     add_records(sweep, shown.records, report.tables);
-    report.html += fmt::format("<h3>{}</h3>\n{}", escaped(table.title), html_of(shown));
     report.text += fmt::format("{}\n\n{}\n", table.title, shown.text.plain());
     for (const std::string& note : shown.notes) report.text += note + "\n";
     if (!shown.notes.empty()) report.text += "\n";
+    return tree_of(shown, table);
   } catch (const InputError& error) {
-    report.html += fmt::format("<p>{}: {}</p>\n", escaped(table.title), escaped(error.what()));
     report.text += fmt::format("{}: {}\n", table.title, error.what());
+    return {{"title", table.title}, {"problem", error.what()}};
   }
 }
 
-void report_plot(const Plot& plot, const std::string& sweep, ResultSource& results, SweepReport& report) {
+Tree report_plot(const Plot& plot, const std::string& sweep, ResultSource& results, SweepReport& report) {
   const std::string image = fmt::format("{}_{}.svg", sweep, plot.name);
   try {
     const ShownPlot drawn = plot_of(plot, results);
     add_records(sweep, drawn.records, report.plots);
-    const std::string svg = chart_svg(drawn.chart);
-    // Inside the page, so that it can be passed on alone.
-    report.html += fmt::format("<p>{}</p>\n", svg.substr(std::min(svg.find("<svg"), svg.size())));
-    report.pictures.emplace_back(image, svg);
+    report.pictures.emplace_back(image, chart_svg(drawn.chart));
+    Tree tree = tree_of(drawn.chart);
+    tree["picture"] = Tree(image);
+    return tree;
   } catch (const InputError& error) {
-    report.html += fmt::format("<p>{}: {}</p>\n", escaped(plot.title), escaped(error.what()));
     report.problems.push_back(fmt::format("{} cannot be drawn: {}", image, error.what()));
+    return {{"title", plot.title}, {"problem", error.what()}};
   }
+}
+
+/// The comment on the file's first line says what it is about.
+std::string summary_of(const std::string& file) {
+  const std::string first = file.substr(0, file.find('\n'));
+  const std::size_t words = first.find_first_not_of("# ");
+  return first.starts_with('#') && words != first.npos ? first.substr(words) : "";
 }
 
 }  // namespace
@@ -193,7 +191,7 @@ ShownTable table_of(const ResultTable& table, ResultSource& results) {
 }
 
 ShownPlot plot_of(const Plot& plot, ResultSource& results) {
-  ShownPlot drawn{{plot.title, plot.x_title, plot.y_title, plot.bars, plot.neutral, "", {}}, {}};
+  ShownPlot drawn{{plot.title, plot.x_title, plot.y_title, plot.bars, plot.stacked, plot.neutral, "", {}}, {}};
   const std::array shown{plot.x, plot.series, plot.panel};
   const Estimates values = estimates_of(Expression(plot.y).evaluate(results), shown, plot.neutral);
   const std::string what = "plot " + plot.name;
@@ -223,11 +221,14 @@ void report_sweep(Store& store, const std::string& name, SweepReport& report) {
   Mistakes ignored(name);  // it was checked when it ran; another version may know less
   const SweepFile file = parse_sweep(name + ".toml", store.sweep_file(name), "", ignored);
   const auto results = stored_results(store, name);
-  report.html += fmt::format("<h2>{}</h2>\n", escaped(name));
-  report_claims(file, name, *results, report);
-  for (const ResultTable& table : file.tables) report_table(table, name, *results, report);
-  for (const Plot& plot : file.plots) report_plot(plot, name, *results, report);
-  report.html += blame_of(store, name);
+  Tree page{{"name", name}, {"summary", summary_of(file.text)}};
+  page["claims"] = report_claims(file, name, *results, report);
+  Tree tables = Tree::list(), plots = Tree::list();
+  for (const ResultTable& table : file.tables) tables.push(report_table(table, name, *results, report));
+  for (const Plot& plot : file.plots) plots.push(report_plot(plot, name, *results, report));
+  page["tables"] = std::move(tables);
+  page["plots"] = std::move(plots);
+  report.pages.push_back(std::move(page));
 }
 
 }  // namespace terrace

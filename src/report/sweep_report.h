@@ -1,5 +1,5 @@
 // What a stored sweep's file asks for: its claims computed, its tables filled, its plots drawn. The same numbers go to
-// people (text, HTML, SVG) and to other programs (records, for CSV and JSON).
+// people (text, pages, SVG) and to other programs (records, for CSV and JSON).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ struct SweepReport {
   Records claims{{"sweep", "claim", "value", "problem", "expression", "half_width", "seeds", "within_noise"}};
   Records tables{{"sweep", "table", "row", "column", "value", "half_width", "seeds", "within_noise"}};
   Records plots{{"sweep", "plot", "panel", "series", "x", "value", "half_width", "seeds", "within_noise"}};
-  std::string html;
+  std::vector<Tree> pages;                                    // what each sweep's page shows (site/site.h)
   std::string text;                                           // the tables, for a terminal
   std::vector<std::pair<std::string, std::string>> pictures;  // names of files with what they hold
   std::vector<std::string> problems;                          // plots that could not be drawn, with the reason

@@ -7,8 +7,6 @@
 #include <cctype>
 #include <numeric>
 
-#include "text/markup.h"
-
 namespace terrace {
 namespace {
 
@@ -111,15 +109,9 @@ std::vector<BlameSummary::Line> BlameSummary::lines() const {
     if (tenants_ > kNamedTenants) row = {row[tenant], all - row[tenant] - row.back(), row.back()};
     lines.push_back({tenant, where, std::move(row), all});
   };
+  const std::vector<PartMatrix> all_parts = parts();
   for (u32 tenant = 0; tenant < tenants_; ++tenant) {
-    for (const Part& part : kParts) {
-      std::vector<u64> row(tenants_ + 1);
-      for (const auto& [cause, matrix] : by_cause_) {
-        if (!cause.starts_with(part.prefix)) continue;
-        for (u32 i = 0; i <= tenants_; ++i) row[i] += matrix[tenant][i];
-      }
-      add_line(tenant, part.title, std::move(row));
-    }
+    for (const PartMatrix& part : all_parts) add_line(tenant, part.title, part.cycles[tenant]);
     add_line(tenant, "total", total_[tenant]);
   }
   return lines;
@@ -137,25 +129,19 @@ TextTable BlameSummary::table(const std::vector<std::string>& tenants) const {
   return table;
 }
 
-std::string BlameSummary::html(const std::vector<std::string>& tenants) const {
-  const std::vector<std::string> names = distinct(tenants);
-  std::string html = "<table><tr>";
-  for (const std::string& title : columns(names)) html += fmt::format("<th>{}</th>", escaped(title));
-  for (const Line& line : lines()) {
-    html +=
-        fmt::format("</tr>\n<tr><td>{}</td><td>{}</td><td>{}</td>", escaped(names[line.tenant]), line.where, line.all);
-    for (u32 i = 0; i < line.cycles.size(); ++i) {
-      const double share = percent(line.cycles[i], line.all);
-      // Red: held by another tenant; blue: by the tenant itself; grey: by nobody.
-      const bool own = i == (tenants_ > kNamedTenants ? 0 : line.tenant), nobody = i + 1 == line.cycles.size();
-      html += fmt::format("<td style=\"background:rgba({},{:.2f})\">{:.1f} %</td>",
-                          nobody ? "128,128,128"
-                          : own  ? "70,130,200"
-                                 : "210,60,50",
-                          share / 125, share);
+std::vector<BlameSummary::PartMatrix> BlameSummary::parts() const {
+  std::vector<PartMatrix> parts;
+  for (const Part& part : kParts) {
+    PartMatrix sum{part.title, BlameMatrix(tenants_, std::vector<u64>(tenants_ + 1))};
+    u64 all = 0;
+    for (const auto& [cause, matrix] : by_cause_) {
+      if (!cause.starts_with(part.prefix)) continue;
+      for (u32 i = 0; i < tenants_; ++i)
+        for (u32 j = 0; j <= tenants_; ++j) sum.cycles[i][j] += matrix[i][j], all += matrix[i][j];
     }
+    if (all != 0) parts.push_back(std::move(sum));
   }
-  return html + "</tr></table>\n";
+  return parts;
 }
 
 }  // namespace terrace

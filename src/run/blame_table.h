@@ -33,8 +33,12 @@ class BlameSummary {
   Tree json() const;
   /// For each tenant, by part of the machine and in total: how long its requests waited, and the share of each holder.
   TextTable table(const std::vector<std::string>& tenants) const;
-  /// The same with shares as shades.
-  std::string html(const std::vector<std::string>& tenants) const;
+  /// The matrix of each part of the machine in which anybody waited, in the order in which a request meets them.
+  struct PartMatrix {
+    std::string title;
+    BlameMatrix cycles;
+  };
+  std::vector<PartMatrix> parts() const;
 
  private:
   struct Line {

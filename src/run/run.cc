@@ -18,6 +18,7 @@
 #include "run/run_result.h"
 #include "run/sm_shares.h"
 #include "run/tenant_spec.h"
+#include "run/timeline.h"
 
 namespace terrace {
 namespace {
@@ -102,6 +103,7 @@ RunResult simulate(const RunRequest& request) {
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);
   if (request.timeline) gpu.sample_epochs(request.timeline_of);
+  if (request.timeline_events != 0) gpu.keep_timeline(request.timeline_events);
 
   // Checked when a tenant first completes: after that it may be in the middle of another execution.
   std::vector<std::optional<CheckResult>> checks(tenants.size());
@@ -117,6 +119,7 @@ RunResult simulate(const RunRequest& request) {
     return total;
   };
   const auto observe = [&](const Gpu& running) {
+    if (request.watch) request.watch(running);
     if (!request.progress) return;
     const double part =
         limits.cycles == kNever ? -1.0 : static_cast<double>(running.now()) / static_cast<double>(limits.cycles);
@@ -129,6 +132,11 @@ RunResult simulate(const RunRequest& request) {
   RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);
   result.log = gpu.take_log();
   if (request.timeline) result.timeline = gpu.timeline();
+  if (request.timeline_events != 0) {
+    std::vector<std::string> names;
+    for (const Tenant& tenant : tenants) names.push_back(tenant.text);
+    result.events = timeline_json(gpu.timeline_records(), names);
+  }
   return result;
 }
 

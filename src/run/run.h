@@ -13,16 +13,21 @@
 
 namespace terrace {
 
+class Gpu;
+
 struct RunRequest {
   GpuConfig config;
   bool check = false;  // also check every tenant's results
   /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
   /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;
+  /// Called as often, for those who want to see more of the machine.
+  std::function<void(const Gpu&)> watch;
   Scheduler::Options options;
   std::string log;                       // UNIT@FROM:TO, or empty
   bool timeline = false;                 // statistics at the end of each epoch (run.epoch):
   std::vector<std::string> timeline_of;  // those whose names begin so; all when empty
+  u64 timeline_events = 0;               // trace events to keep, at most; 0: none
 };
 
 struct RunResult {
@@ -30,6 +35,7 @@ struct RunResult {
   std::string text;      // the same for a person: a table and a few lines
   std::string log;       // the events asked for
   std::string timeline;  // as CSV
+  std::string events;    // trace events, as JSON (schema terrace.timeline/1)
   bool checks_passed = true;
   std::vector<std::string> faults;  // a sentence for each tenant that a fault ended
   bool all_faulted = false;         // it ended every one of them

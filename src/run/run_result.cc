@@ -7,6 +7,7 @@
 #include "engine/check.h"
 #include "gpu/until.h"
 #include "run/blame_table.h"
+#include "run/power_table.h"
 #include "text/table.h"
 #include "version.h"
 
@@ -140,12 +141,45 @@ Tree describe_kernels(const std::vector<KernelRecord>& kernels) {
   for (const KernelRecord& kernel : kernels) {
     trees.push_back({{"tenant", u64{index(kernel.tenant)}},
                      {"name", kernel.name},
+                     {"began", kernel.began},
+                     {"ended", kernel.ended},
                      {"cycles", kernel.ended - kernel.began},
                      {"warp_instructions", kernel.warp_instructions},
                      {"thread_instructions", kernel.thread_instructions},
                      {"ipc", ratio(kernel.thread_instructions, kernel.ended - kernel.began)}});
   }
   return Tree(std::move(trees));
+}
+
+Tree describe_decisions(const std::vector<SmDecision>& decisions) {
+  Tree::List trees;
+  for (const SmDecision& each : decisions) {
+    Tree::List running;
+    for (const u32 sms : each.running) running.emplace_back(u64{sms});
+    trees.push_back({{"cycle", each.at},
+                     {"tenant", each.tenant ? Tree(u64{index(*each.tenant)}) : Tree()},
+                     {"text", each.text},
+                     {"sms", Tree(std::move(running))}});
+  }
+  return Tree(std::move(trees));
+}
+
+/// The decision log for a person: a line each, and the SMs of each tenant where they change.
+std::string decision_lines(const std::vector<SmDecision>& decisions, const std::vector<TenantResult>& tenants) {
+  std::string lines =
+      "\nWhat the SM partitioner measured and decided (cycle, tenant, SMs of each tenant from then on):\n";
+  std::vector<u32> running;
+  for (const SmDecision& each : decisions) {
+    std::string sms;
+    if (each.running != running) {
+      for (const u32 count : each.running) sms += fmt::format("{}{}", sms.empty() ? " [" : " ", count);
+      sms += "]";
+      running = each.running;
+    }
+    lines += fmt::format("{:>10}  {}{}{}\n", each.at, each.tenant ? tenants[index(*each.tenant)].name + ": " : "",
+                         each.text, sms);
+  }
+  return lines;
 }
 
 /// One line of the table for a person.
@@ -231,10 +265,19 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                     "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
                                     gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
                                     cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+  if (!gpu.decisions().empty()) {
+    result.json["decisions"] = describe_decisions(gpu.decisions());
+    result.text += decision_lines(gpu.decisions(), tenants);
+  }
+  if (config.run.series != 0) result.json["epochs"] = gpu.series();
+  std::vector<std::string> names;
+  for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
+  if (const PowerSummary power(gpu.stats()); !power.empty()) {
+    result.json["power"] = power.json();
+    result.text += power.text(names);
+  }
   if (const BlameSummary blame(gpu.stats()); !blame.empty()) {
     result.json["blame"] = blame.json();
-    std::vector<std::string> names;
-    for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
     result.text +=
         "\nCycles that requests spent waiting, by the tenant that held the resource:\n" + blame.table(names).plain();
   }

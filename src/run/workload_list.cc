@@ -6,6 +6,7 @@
 
 #include "config/field_list.h"
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 
 namespace terrace {
 namespace {
@@ -45,6 +46,8 @@ std::string workloads_text(bool markdown) {
     text += markdown ? fmt::format("\n## {}\n\n{}.\n\n", info.name, info.purpose)
                      : fmt::format("{}: {}\n", info.name, info.purpose);
     text += fmt::format("{}from {}; used by {}\n", point, info.origin, info.papers);
+    for (const auto& [alias, name] : workload_aliases())
+      if (name == info.name) text += fmt::format("{}also called {}\n", point, alias);
     text += fmt::format("{}variants {}{}\n", point, fmt::join(info.variants, ", "),
                         info.paper_needs_variant ? "; --size paper needs one of them" : "");
     text += fmt::format("{}MiB at {}\n", point, footprints(*workload));

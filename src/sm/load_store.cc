@@ -37,6 +37,26 @@ void InstructionWalkStats::describe(StatFields& v) {
 
 namespace {
 
+// For a timeline. Out of the way: inside the functions that call them they would make those too large to be inlined.
+[[gnu::cold, gnu::noinline]] void request_begins(RequestFollower& follower, u32 record, u32 source_line, u32 lines,
+                                                 const LineAccess& access, Cycle now) {
+  follower.begins(record, {.began = now,
+                           .source_line = source_line,
+                           .lines = lines,
+                           .warp = access.warp,
+                           .tenant = access.tenant,
+                           .kind = access.kind});
+}
+[[gnu::cold, gnu::noinline]] void request_leaves(RequestFollower& follower, u32 record, Cycle now) {
+  follower.leaves_queue(record, now);
+}
+[[gnu::cold, gnu::noinline]] void request_goes_on(RequestFollower& follower, u32 record, Cycle now) {
+  follower.goes_on(record, now);
+}
+[[gnu::cold, gnu::noinline]] void request_ends(RequestFollower& follower, u32 record, u32 walks, Cycle now) {
+  follower.ends(record, walks, now);
+}
+
 AccessKind kind_of(MemoryAction action) {
   switch (action) {
     case MemoryAction::kLoad:
@@ -61,6 +81,8 @@ LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L
       coalescer_(line_bytes),
       translator_(tlb, line_shift_, sm, wiring_.translation),
       l1_(l1, line_bytes),
+      synonyms_(wiring_.pages.invalidations != nullptr ? l1.synonym_entries : 0,
+                wiring_.pages.page_shift - line_shift_),
       waiting_(config.memory_queue),
       hits_(config.memory_ports * (l1.hit_cycles + 1)),
       leaving_(config.memory_ports * (tlb.hit_cycles + 1)),
@@ -96,6 +118,8 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
   entry.at = now + (l1_is_virtual() ? 0 : translator_.hit_cycles()) + 1;
   ++stats.instructions[tenant];
   stats.lines[tenant] += entry.lines.count;
+  if (follower_) [[unlikely]]
+    request_begins(*follower_, record.raw, inst.line, entry.lines.count, entry.common, now);
 }
 
 void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
@@ -109,11 +133,19 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   const bool fills_l1 = access.kind == AccessKind::kLoad && !access.past_l1;
   if (fills_l1) {
     awaits_line_ = false;
-    // A synonym is answered with the line of the page that leads, and kept under that name.
-    l1_.fill(access.in_l1, l2_is_virtual() ? access.in_l2 : access.in_l1, copy, [&](const L1Cache::Waiter& waiter) {
+    const auto tell = [&](const L1Cache::Waiter& waiter) {
       wiring_.truth.completes(waiter.wanted, copy);
       complete_line(RecordRef{waiter.record}, now, done);
-    });
+    };
+    // A synonym is answered with the line of the page that leads, and kept under that name if it may only be read there:
+    // otherwise the SM may have written to it meanwhile.
+    const LineKey leading = l2_is_virtual() ? access.in_l2 : access.in_l1;
+    if (synonyms_.on() && leading != access.in_l1 && access.may_map)
+      synonyms_.learn(LineKey::of_tenant(access.tenant, access.va.raw >> line_shift_), leading, access.tenant);
+    if (leading == access.in_l1 || access.checked)
+      l1_.fill(access.in_l1, leading, copy, tell);
+    else
+      l1_.let_pass(access.in_l1, tell);
   } else {
     complete_line(owner, now, done);
   }
@@ -126,6 +158,8 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
   if (--record.lines_left > 0) return;
   stats.latency[record.tenant] += now - record.born;
   if (record.walks > 0) count_walks(record);
+  if (follower_) [[unlikely]]
+    request_ends(*follower_, ref.raw, record.walks, now);
   done.push_back({record.warp, record.action, record.inst});
   records_.free(ref);
 }
@@ -140,10 +174,10 @@ void LoadStoreUnit::take_translations(Cycle now) {
 
 void LoadStoreUnit::take_invalidations(Cycle now) {
   Wiring::Pages& pages = wiring_.pages;
-  const u32 lines = pages.page_shift - line_shift_;
   while (pages.invalidations->front(now)) {
     const PageInvalidation gone = pages.invalidations->pop(now);
-    l1_.drop_page(LineKey::of_tenant(tenant_of_key(gone.page), page_of_key(gone.page) << lines));
+    if (!wiring_.truth.mistake.strikes(Mistake::kSkipL1Filter)) l1_.drop_page(first_line_of(gone.page));
+    if (synonyms_.on()) synonyms_.drop(first_line_of(gone.page));
     awaits_line_ = false;
     acknowledgements_.push_back(gone.id);
   }
@@ -214,6 +248,8 @@ bool LoadStoreUnit::access_next(Cycle now) {
   refusing_slice_ = kNoSlice;
   if (translates_after_l1() || !translator_.any_ready()) return access_head(now);
   if (!access_line(translator_.ready(), translator_.ready_address(), now)) return false;
+  if (follower_) [[unlikely]]
+    request_goes_on(*follower_, translator_.ready().record, now);
   translator_.pop_ready();
   return true;
 }
@@ -227,6 +263,8 @@ bool LoadStoreUnit::access_head(Cycle now) {
   line.words = head.lines.words[head.next];
   if (!(translates_after_l1() ? access_then_translate(line, now) : translate_then_access(line, now))) return false;
   if (++head.next < head.lines.count) return true;
+  if (follower_) [[unlikely]]
+    request_leaves(*follower_, line.record, now);
   translator_.begin_instruction();
   waiting_head_ = waiting_head_ + 1 == waiting_.size() ? 0 : waiting_head_ + 1;
   --waiting_count_;
@@ -280,6 +318,8 @@ void LoadStoreUnit::send_translated(Cycle now) {
     const u32 slice = slice_of(line, pa);
     if (!wiring_.requests.can_send(port_, slice, now)) return;
     send(line, pa, slice, line.wanted, now);
+    if (follower_) [[unlikely]]
+      request_goes_on(*follower_, line.record, now);
     translator_.pop_ready();
   }
   while (!leaving_.empty() && leaving_.front().at <= now) {
@@ -324,6 +364,7 @@ bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) 
 void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now) {
   const SmId sm{static_cast<u16>(port_)};
   if (line.kind == AccessKind::kLoad) {
+    if (synonyms_.on()) synonyms_.stats.remapped[line.tenant] += name != virtual_name(line);
     if (line.past_l1) return;
     if (line.tlb_missed && !translates_after_l1()) {
       ++stats.tlb_missed[line.tenant];

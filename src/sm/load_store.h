@@ -5,9 +5,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <memory>
 #include <vector>
 
 #include "cache/l1_cache.h"
+#include "cache/l1_synonyms.h"
 #include "engine/pool.h"
 #include "engine/ring.h"
 #include "engine/types.h"
@@ -20,6 +22,7 @@
 #include "wire/fbt.h"
 #include "wire/line_map.h"
 #include "wire/line_truth.h"
+#include "wire/timeline.h"
 
 namespace terrace {
 
@@ -99,17 +102,27 @@ class LoadStoreUnit {
   bool drained() const { return records_.live() == 0 && translator_.idle(); }
   void invalidate_l1() {
     if (!wiring_.truth.mistake.strikes(Mistake::kKeepL1)) l1_.clear();
+    if (synonyms_.on()) synonyms_.clear();
   }
   void explain(std::ostream& out) const;
   /// Closes statistics that run over cycles.
   void settle(Cycle now);
+  /// From now on: follows memory instructions, one at a time, and keeps at most so many. Before the first cycle.
+  void follow_requests(std::size_t most) { follower_ = std::make_unique<RequestFollower>(most); }
+  /// Null when none is followed.
+  const RequestFollower* follower() const { return follower_.get(); }
 
   Translator& translator() { return translator_; }
   const Translator& translator() const { return translator_; }
 
   LoadStoreStats stats;
   L1Stats& l1_stats() { return l1_.stats; }
+  const L1Stats& l1_stats() const { return l1_.stats; }
+  void observe_l1(TagObserver* observer) { l1_.observe(observer); }
   L1FilterStats* l1_filter_stats() { return l1_.filter_stats(); }
+  L1SynonymStats* l1_synonym_stats() { return synonyms_.on() ? &synonyms_.stats : nullptr; }
+  /// For checks: whether the L1 holds lines of a page of the forward-backward table.
+  bool holds_page(u64 page_key) const { return l1_.holds_page(first_line_of(page_key)); }
 
  private:
   struct Record {
@@ -165,10 +178,19 @@ class LoadStoreUnit {
   bool l1_is_virtual() const { return translates_after_l1() || l2_is_virtual(); }
   bool l2_is_virtual() const { return translate_at_ == TranslateAt::kAfterL2; }
   LineKey name_in_l1(const LineAccess& line, PhysAddr pa) const {
-    return l1_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+    return l1_is_virtual() ? mapped_name(line) : LineKey::physical(pa.raw >> line_shift_);
   }
   LineKey name_in_l2(const LineAccess& line, PhysAddr pa) const {
-    return l2_is_virtual() ? virtual_name(line) : LineKey::physical(pa.raw >> line_shift_);
+    return l2_is_virtual() ? mapped_name(line) : LineKey::physical(pa.raw >> line_shift_);
+  }
+  /// Its own name, or the one that is known to lead.
+  LineKey mapped_name(const LineAccess& line) const {
+    const LineKey own = virtual_name(line);
+    return synonyms_.on() && line.kind == AccessKind::kLoad ? synonyms_.leading(own) : own;
+  }
+  LineKey first_line_of(u64 page_key) const {
+    return LineKey::of_tenant(tenant_of_key(page_key), page_of_key(page_key)
+                                                           << (wiring_.pages.page_shift - line_shift_));
   }
   static LineKey virtual_name(const LineAccess& line) { return LineKey::of_tenant(line.tenant, line.line); }
   WantedLine ask(const LineAccess& line) const;
@@ -185,6 +207,7 @@ class LoadStoreUnit {
   Coalescer coalescer_;
   Translator translator_;
   L1Cache l1_;
+  L1Synonyms synonyms_;
   Pool<Record> records_;
   std::vector<Waiting> waiting_;  // a ring: each entry is filled in place
   u32 waiting_head_ = 0, waiting_count_ = 0;
@@ -193,7 +216,8 @@ class LoadStoreUnit {
   u32 hit_cycles_;
   const TranslateAt translate_at_;
   Cycle blocked_since_ = kNever;
-  std::vector<u32> acknowledgements_;  // that found no place yet
+  std::vector<u32> acknowledgements_;          // that found no place yet
+  std::unique_ptr<RequestFollower> follower_;  // null: no timeline is wanted
   // Why the access whose turn it is was refused, if it was for one of these reasons.
   static constexpr u32 kNoSlice = ~u32{0};
   bool awaits_line_ = false;       // the L1 has no place for its miss, and no line has come since

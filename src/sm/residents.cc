@@ -19,6 +19,22 @@ void Sm::change_root(TenantId tenant, Cycle now) {
   root_ = tenant;
 }
 
+/// The SM becomes a tenant's own.
+void Sm::take_over(TenantId tenant, Cycle now) {
+  const bool foreign = std::any_of(blocks_.begin(), blocks_.end(),
+                                   [&](const Block& block) { return block.live && block.tenant != tenant; });
+  SIM_CHECK(!foreign && (aside_.empty() || !root_), "a block of tenant {} comes while another tenant has SM {}",
+            index(tenant), index(id_));
+  if (root_) change_root(tenant, now);
+  root_ = tenant;
+}
+
+void Sm::lose_power() {
+  SIM_CHECK(idle() && drained(), "SM {} loses power while something is there", index(id_));
+  memory_.invalidate_l1();
+  memory_.translator().flush();
+}
+
 void Sm::resume_issue(Cycle now) {
   held_until_ = now;
   stops_when_drained_ = false;
@@ -45,16 +61,18 @@ void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
 
 void Sm::begin_epoch() {
   warps_seen_ = {};
-  if (root_) warps_seen_[*root_] = resident_warps();
+  for (u64 left = resident_warps(); left != 0; left &= left - 1) {
+    const auto slot = static_cast<u32>(std::countr_zero(left));
+    warps_seen_[warps_[slot].tenant] |= u64{1} << slot;
+  }
   memory_.translator().begin_epoch();
 }
 
 void Sm::start_block(const BlockStart& start, Cycle now) {
-  if (!root_) root_ = start.tenant;
-  if (start.tenant != *root_) {
-    SIM_CHECK(live_blocks_ == 0 && aside_.empty(), "a block of tenant {} comes while tenant {} has the SM",
-              index(start.tenant), index(*root_));
-    change_root(start.tenant, now);
+  if (start.shares_sm) {
+    root_.reset();  // each access brings its own
+  } else if (root_ != start.tenant) {
+    take_over(start.tenant, now);
   }
   // A launch must see what those wrote that ended before it began, and a block that was elsewhere what it wrote there.
   LaunchId& newest = newest_launch_[index(start.tenant)];
@@ -89,7 +107,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
                     .tenant = start.tenant,
                     .block = static_cast<u8>(place - blocks_.begin())};
     scoreboards_[slot].reset();
-    schedulers_[slot % config_.schedulers]->started(slot, next_age_++);
+    schedulers_[slot % config_.schedulers]->started(slot, next_age_++, start.tenant);
   }
   if (start.image) go_on(block);
   for (u32 i = 0; i < start.warps; ++i) {

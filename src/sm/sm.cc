@@ -213,16 +213,16 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
     case MemorySpace::kParameter:
       return now + config_.constant_latency;
     case MemorySpace::kShared:
-      return issue_shared(effect_.active, now, occupied);
+      return issue_shared(effect_.active, warps_[slot].tenant, now, occupied);
     default:
       break;
   }
   const bool atomic = effect_.action == MemoryAction::kAtomic || effect_.action == MemoryAction::kReduction;
   // Atomics on local memory concern one thread alone: they are done at once.
   const u64 global_lanes = atomic ? effect_.atomic_lanes : effect_.active & ~effect_.shared_lanes;
-  if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, now, occupied);
-  if (global_lanes == 0) return now + config_.shared.latency;
   Warp& warp = warps_[slot];
+  if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, warp.tenant, now, occupied);
+  if (global_lanes == 0) return now + config_.shared.latency;
   memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, next_dynamic_id(), now);
   switch (effect_.action) {
     case MemoryAction::kLoad:
@@ -237,10 +237,11 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
   }
 }
 
-Cycle Sm::issue_shared(u64 lanes, Cycle now, u32& occupied) {
+Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
   occupied = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks);
   ++stats.shared_accesses;
   stats.shared_conflict_cycles += occupied - 1;
+  stats.shared_passes[tenant] += occupied;
   return now + config_.shared.latency + occupied - 1;
 }
 

@@ -2,7 +2,8 @@
 // a load-store unit with an L1. Instructions come from the tenants' streams and are executed when they issue; their
 // timing follows from their class. Simplified: in order within a warp, no operand collector, no instruction cache. The
 // root register names the tenant whose page tables are in use; it changes only when no memory access is under way.
-// Under time multiplexing every tenant has a context here, and one of them runs.
+// Tenants that share the SM block by block each bring their own. Under time multiplexing every tenant has a context
+// here, and one of them runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +29,8 @@ struct SmStats {
   PerTenant<Counter> warp_instructions, thread_instructions, blocks_started, blocks_done;
   PerTenant<Counter> integer, single, double_precision, special, control, barriers, fences, memory;
   Counter busy_cycles, stall_cycles, shared_accesses, shared_conflict_cycles;
-  u64 unfinished_blocks = 0;  // that left before they had ended
+  PerTenant<Counter> shared_passes;  // accesses and conflicts by tenant: not exported, the power model asks for them
+  u64 unfinished_blocks = 0;         // that left before they had ended
   void describe(StatFields& v) {
     v("warp_instructions", warp_instructions, "instructions", "warp instructions issued");
     v("thread_instructions", thread_instructions, "instructions",
@@ -92,6 +94,8 @@ class Sm final : public Unit, private SmContext {
   bool drained() const { return memory_.drained(); }
   /// All blocks leave, unfinished, in the order of their launches and numbers. The SM is held and drained.
   std::vector<UnfinishedBlock> take_blocks(Cycle now);
+  /// What its caches hold is gone. Nothing may be here.
+  void lose_power();
   /// The other tenant's warps go on in cycle `resume`. Nothing may be under way.
   void switch_to(TenantId tenant, Cycle now, Cycle resume);
 
@@ -118,6 +122,7 @@ class Sm final : public Unit, private SmContext {
   void start_block(const BlockStart& start, Cycle now);
   void go_on(Block& block);
   void vacate(Block& block);
+  void take_over(TenantId tenant, Cycle now);
   void change_root(TenantId tenant, Cycle now);
   void wake_sleeping_warps(Cycle now);
   void accept_memory(Cycle now);
@@ -126,7 +131,7 @@ class Sm final : public Unit, private SmContext {
   void issue_from(u32 scheduler, Cycle now);
   void issue_warp(u32 slot, u32 scheduler, Cycle now);
   Cycle issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied);
-  Cycle issue_shared(u64 lanes, Cycle now, u32& occupied);
+  Cycle issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied);
   void evaluate(u32 slot, Cycle now);
   void sleep_until(u32 slot, Cycle at, Cycle now);
   void after_barrier(const Block& block, u64 released, Cycle now);
@@ -160,6 +165,7 @@ class Sm final : public Unit, private SmContext {
   std::vector<SmContext> aside_;                       // by tenant, when they take turns
   PerTenant<u64> warps_seen_;                          // likewise, since the epoch began
   std::optional<TenantId> root_;                       // whose page tables the SM uses; none before its first block
+                                                       // and while tenants share it
   std::array<LaunchId, kMaxTenants> newest_launch_{};  // of each tenant, that has had a block here
   std::vector<BlockDone> finished_;                    // not yet told to the dispatcher
   std::vector<LoadStoreUnit::Done> completed_;

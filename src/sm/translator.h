@@ -112,6 +112,7 @@ class Translator {
   void commit_new_pages();
   // Between cycles only.
   void flush() { tlb_.flush(); }
+  void observe(TagObserver* observer) { tlb_.observe(observer); }
   void flush_page(u64 key) { tlb_.flush_page(key); }
   void flush_tenant(TenantId tenant) { tlb_.flush_tenant(tenant); }
   u32 hit_cycles() const { return config_.hit_cycles; }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,11 @@ class EpochSeries {
   void sample(Cycle now);
 
   std::size_t epochs() const { return ends_.size(); }
-  /// One line per epoch, one column per statistic: cycle,gpu.mmu.walks{tenant=0},...
-  std::string csv() const;
+  /// One line per epoch, one column per statistic: cycle,gpu.mmu.walks{tenant=0},... Ratios of derived statistics, such
+  /// as watts, come behind them: of what grew in the epoch. `notes` gives the words of a last column: what happened from
+  /// one cycle to another.
+  using Notes = std::function<std::string(Cycle from, Cycle to)>;
+  std::string csv(const Notes& notes = {}) const;
 
  private:
   const StatTree& tree_;
@@ -29,6 +33,12 @@ class EpochSeries {
   std::vector<u64> last_;
   std::vector<Cycle> ends_;
   std::vector<u64> records_;
+  struct Ratio {
+    StatRatio of;
+    u64 above = 0, below = 0;  // when the last epoch ended
+    std::vector<double> records = {};
+  };
+  std::vector<Ratio> ratios_;
 };
 
 }  // namespace terrace

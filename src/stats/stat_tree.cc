@@ -42,7 +42,7 @@ class Collector final : public NamedStats {
  protected:
   void on_stat(std::string_view name, StatShape shape, std::span<Counter> cells, u32 log2_width, std::string_view unit,
                std::string_view doc) override {
-    into_.push_back({name_of(name), shape, cells, log2_width, std::string(unit), std::string(doc), 0});
+    into_.push_back({name_of(name), shape, cells, log2_width, std::string(unit), std::string(doc), 0, false});
   }
 
  private:
@@ -106,6 +106,29 @@ class RatioWriter final : public NamedStats {
   std::function<Tree&(const std::string&)> place_;
 };
 
+class RatioCollector final : public NamedStats {
+ public:
+  using Place = std::function<std::size_t(const Counter&)>;
+  RatioCollector(const std::string& unit, Place place, std::vector<StatRatio>& into)
+      : NamedStats(unit), place_(std::move(place)), into_(into) {}
+
+ protected:
+  void on_ratio(std::string_view name, const Sum& numerator, const Sum& denominator, std::string_view) override {
+    into_.push_back({name_of(name), places(numerator), places(denominator)});
+  }
+
+ private:
+  std::vector<std::size_t> places(const Sum& sum) const {
+    std::vector<std::size_t> all;
+    for (const auto& [cells, columns] : sum.terms())
+      for (const Counter& cell : cells) all.push_back(place_(cell));
+    return all;
+  }
+
+  Place place_;
+  std::vector<StatRatio>& into_;
+};
+
 Tree& place(Tree& root, std::string_view name) {
   const std::size_t dot = name.find('.');
   return dot == name.npos ? root[name] : place(root[name.substr(0, dot)], name.substr(dot + 1));
@@ -139,7 +162,7 @@ Tree matrix_tree(std::span<const u64> cells, u32 tenants) {
 
 }  // namespace
 
-void StatTree::add(std::string path, StatsRef stats) {
+void StatTree::add(std::string path, StatsRef stats, bool derived) {
   const std::size_t from = stats_.size();
   Collector collector(path, stats_);
   stats.describe(collector);
@@ -147,13 +170,24 @@ void StatTree::add(std::string path, StatsRef stats) {
     Stat& stat = stats_[i];
     SIM_CHECK(names_.insert(stat.name).second, "two statistics are called {}", stat.name);
     stat.first = cells_;
+    stat.derived = derived;
     for (const Counter& cell : stat.cells) cell_of_.emplace(&cell, cells_++);
   }
-  units_.push_back({std::move(path), stats});
+  units_.push_back({std::move(path), stats, derived});
 }
 
 void StatTree::identity(std::string sentence, std::vector<std::string> left, std::vector<std::string> right) {
   identities_.push_back({std::move(sentence), std::move(left), std::move(right)});
+}
+
+std::vector<StatRatio> StatTree::derived_ratios() const {
+  std::vector<StatRatio> ratios;
+  for (const Unit& unit : units_) {
+    if (!unit.derived) continue;
+    RatioCollector collector(unit.path, [this](const Counter& cell) { return cell_of_.at(&cell); }, ratios);
+    unit.stats.describe(collector);
+  }
+  return ratios;
 }
 
 StatSnapshot StatTree::snapshot() const {
@@ -207,7 +241,7 @@ std::string StatTree::csv() const {
 std::string StatTree::digest() const {
   std::string text;
   for (const StatCell& cell : flat_cells(*this, values())) {
-    if (cell.value == 0) continue;
+    if (cell.value == 0 || cell.derived) continue;
     fmt::format_to(std::back_inserter(text), "{}={}\n", cell.name, cell.value);
   }
   return hash_text(hash64(text));
@@ -283,21 +317,23 @@ std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& value
   std::vector<StatCell> cells;
   for (const Stat& stat : tree.stats()) {
     const std::span own = std::span(values).subspan(stat.first, stat.cells.size());
-    if (stat.shape == StatShape::kCounter) cells.push_back({stat.name, own[0], stat.unit, stat.first});
+    if (stat.shape == StatShape::kCounter) cells.push_back({stat.name, own[0], stat.unit, stat.first, stat.derived});
     if (stat.shape == StatShape::kPerTenant)
       for (u32 tenant = 0; tenant < tree.tenants(); ++tenant)
-        cells.push_back(
-            {fmt::format("{}{{tenant={}}}", stat.name, tenant), own[tenant], stat.unit, stat.first + tenant});
+        cells.push_back({fmt::format("{}{{tenant={}}}", stat.name, tenant), own[tenant], stat.unit, stat.first + tenant,
+                         stat.derived});
     if (stat.shape == StatShape::kMatrix)
       for (u32 i = 0; i < own.size(); ++i)
-        cells.push_back({matrix_cell_name(stat.name, i, tree.tenants()), own[i], stat.unit, stat.first + i});
+        cells.push_back(
+            {matrix_cell_name(stat.name, i, tree.tenants()), own[i], stat.unit, stat.first + i, stat.derived});
     if (stat.shape != StatShape::kHistogram) continue;
     const Histogram shape(stat.log2_width);
     for (u32 bucket = 0; bucket < Histogram::kBuckets; ++bucket)
       if (own[bucket] != 0 || zero_buckets)
-        cells.push_back(
-            {fmt::format("{}{{from={}}}", stat.name, shape.low(bucket)), own[bucket], "times", stat.first + bucket});
-    cells.push_back({stat.name + "{sum}", own[Histogram::kBuckets], stat.unit, stat.first + Histogram::kBuckets});
+        cells.push_back({fmt::format("{}{{from={}}}", stat.name, shape.low(bucket)), own[bucket], "times",
+                         stat.first + bucket, stat.derived});
+    cells.push_back(
+        {stat.name + "{sum}", own[Histogram::kBuckets], stat.unit, stat.first + Histogram::kBuckets, stat.derived});
   }
   return cells;
 }

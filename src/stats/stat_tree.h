@@ -24,6 +24,7 @@ struct Stat {
   std::string unit;
   std::string doc;
   std::size_t first;  // of its cells, in a snapshot
+  bool derived;       // follows from other statistics
 };
 
 /// "gpu.mmu.0.blame.queue{tenant=0 holder=1}"; the last of a row is {tenant=0 holder=nobody}.
@@ -35,6 +36,12 @@ struct MatrixCell {
 };
 std::optional<MatrixCell> matrix_cell_of(std::string_view cell_name, u32 tenants);
 
+/// A ratio by the cells of its two sides, in a snapshot.
+struct StatRatio {
+  std::string name;
+  std::vector<std::size_t> numerator, denominator;
+};
+
 /// The value of every cell at one moment, in the order of the tree.
 using StatSnapshot = std::vector<u64>;
 
@@ -43,12 +50,18 @@ class StatTree {
   /// The number of tenants to export; a count for any other tenant is a broken invariant.
   explicit StatTree(u32 tenants = 1) : tenants_(tenants) {}
 
-  void add(std::string path, StatsRef stats);
+  void add(std::string path, StatsRef stats) { add(std::move(path), stats, false); }
+  /// Of what follows from other statistics and the configuration: exported like the others, but no part of the digest,
+  /// which says what the machine did.
+  void add_derived(std::string path, StatsRef stats) { add(std::move(path), stats, true); }
   /// An identity between units, by patterns of counters' names (stat_pattern.h), such as "gpu.sm.*.misses".
   void identity(std::string sentence, std::vector<std::string> left, std::vector<std::string> right);
 
   const std::vector<Stat>& stats() const { return stats_; }
   u32 tenants() const { return tenants_; }
+
+  /// Of derived statistics, of all tenants together.
+  std::vector<StatRatio> derived_ratios() const;
 
   StatSnapshot snapshot() const;
   /// From here on exports and the digest count: what came before (warm-up) is subtracted from them.
@@ -64,7 +77,7 @@ class StatTree {
   Tree json() const;
   /// name,value,unit, one line each: gpu.mmu.walks{tenant=1},12,walks
   std::string csv() const;
-  /// Hash over the names and values of all integer statistics.
+  /// Hash over the names and values of all integer statistics but derived ones.
   std::string digest() const;
 
   /// A violated identity is a ModelError that names the unit, the sentence and both sides. Identities see everything
@@ -73,9 +86,12 @@ class StatTree {
   void check_identities(bool in_flight = false) const;
 
  private:
+  void add(std::string path, StatsRef stats, bool derived);
+
   struct Unit {
     std::string path;
     StatsRef stats;
+    bool derived;
   };
   struct CrossIdentity {
     std::string sentence;
@@ -100,6 +116,7 @@ struct StatCell {
   u64 value;
   std::string_view unit;
   std::size_t index;  // in the snapshot
+  bool derived;
 };
 std::vector<StatCell> flat_cells(const StatTree& tree, const StatSnapshot& values, bool zero_buckets = false);
 

@@ -7,6 +7,7 @@
 #include "engine/check.h"
 #include "run/metrics.h"
 #include "stats/result_leaves.h"
+#include "stats/summed_series.h"
 #include "store/store_schema.h"
 #include "version.h"
 
@@ -28,10 +29,7 @@ std::string settings_of(const Labels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
     if (name == "grid" || std::find(kLabelColumns.begin(), kLabelColumns.end(), name) != kLabelColumns.end()) continue;
-    std::string key = json_text(Tree(name)), quoted = json_text(Tree(value));
-    key.pop_back();
-    quoted.pop_back();
-    text += (text.empty() ? "" : ", ") + key + ": " + quoted;
+    text += (text.empty() ? "" : ", ") + json_line(Tree(name)) + ": " + json_line(Tree(value));
   }
   return "{" + text + "}";
 }
@@ -49,6 +47,12 @@ Cell cell_of(const Tree& tree) {
   if (const auto* b = std::get_if<bool>(&tree.value)) return i64{*b};
   if (const auto* text = std::get_if<std::string>(&tree.value)) return *text;
   return {};
+}
+
+std::vector<ResultLeaf> stats_of(const Tree& result) {
+  std::vector<ResultLeaf> leaves;
+  flatten_result(part(result, "stats"), "", leaves);
+  return leaves;
 }
 
 /// Binds the named members in order.
@@ -131,25 +135,48 @@ void Store::put_tenants(u64 number, const Tree& result) {
   }
 }
 
-void Store::put_stats(u64 number, const Tree& result) {
-  std::vector<ResultLeaf> leaves;
-  flatten_result(part(result, "stats"), "", leaves);
+/// The number of a statistic's name in this file.
+u64 Store::stat_number(const std::string& name, const std::string& unit) {
+  u64& number = stat_numbers_[name];
+  if (number != 0) return number;
   Statement known(*database_, "SELECT number FROM stat_name WHERE name = ?");
-  Statement add(*database_, "INSERT INTO stat_name (name, unit) VALUES (?, ?)");
+  if (known.bind(name).step()) return number = known.number(0);
+  Statement(*database_, "INSERT INTO stat_name (name, unit) VALUES (?, ?)").bind(name).bind(unit).run();
+  return number = database_->number("SELECT last_insert_rowid()");
+}
+
+void Store::put_stats(u64 number, const Tree& result) {
+  const std::vector<ResultLeaf> leaves = stats_of(result);
   Statement stat(*database_, "INSERT INTO stat VALUES (?, ?, ?)");
   for (const ResultLeaf& leaf : leaves) {
-    u64& name = stat_numbers_[leaf.name];
-    if (name == 0) {
-      if (known.bind(leaf.name).step()) {
-        name = known.number(0);
-        known.step();
-      } else {
-        add.bind(leaf.name).bind(leaf.unit).run();
-        name = database_->number("SELECT last_insert_rowid()");
-      }
-    }
+    const u64 name = stat_number(leaf.name, leaf.unit);
     const Cell value = cell_of(leaf.value);
     if (!std::holds_alternative<std::monostate>(value)) stat.bind(number).bind(name).bind(value).run();
+  }
+}
+
+/// Statistics over time and decisions, of jobs that have them.
+void Store::put_over_time(u64 number, const Tree& result) {
+  if (const Tree* epochs = result.find("epochs")) {
+    Statement(*database_, "INSERT INTO epoch VALUES (?, ?, ?)")
+        .bind(number)
+        .bind(cell_of(part(*epochs, "every")))
+        .bind(json_line(part(*epochs, "ends")))
+        .run();
+    std::map<std::string, std::string> units;  // those of the statistics that each series adds up
+    for (const ResultLeaf& leaf : stats_of(result)) units.emplace(over_all_units(leaf.name), leaf.unit);
+    Statement series(*database_, "INSERT INTO series VALUES (?, ?, ?)");
+    for (const auto& [name, growth] : part(*epochs, "series").members())
+      series.bind(number).bind(stat_number(name, units[name])).bind(json_line(growth)).run();
+  }
+  const Tree* decisions = result.find("decisions");
+  if (!decisions) return;
+  Statement decision(*database_, "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)");
+  u64 index = 0;
+  for (const Tree& each : decisions->items()) {
+    decision.bind(number).bind(index++);
+    bind_members(decision, each, {"cycle", "tenant", "text"});
+    decision.bind(json_line(part(each, "sms"))).run();
   }
 }
 
@@ -163,6 +190,7 @@ void Store::put_result(const Job& job, const Tree& result, double process_second
     const u64 number = put_job(job, {true, 0, ""}, &result);
     put_tenants(number, result);
     put_stats(number, result);
+    put_over_time(number, result);
     Statement effort(*database_, "INSERT INTO effort VALUES (?, ?, ?, ?, ?, ?, datetime('now'))");
     effort.bind(number).bind(cell_of(part(part(result, "run"), "wall_seconds"))).bind(process_seconds);
     bind_members(effort, part(result, "run"), {"warp_instructions_per_second", "cycles_per_second", "peak_rss_bytes"});

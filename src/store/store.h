@@ -67,6 +67,8 @@ class Store {
   u64 put_job(const Job& job, const JobState& state, const Tree* result);
   void put_tenants(u64 number, const Tree& result);
   void put_stats(u64 number, const Tree& result);
+  void put_over_time(u64 number, const Tree& result);
+  u64 stat_number(const std::string& name, const std::string& unit);
 
   std::unique_ptr<Database> database_;
   std::map<std::string, u64> stat_numbers_;

@@ -108,6 +108,34 @@ CREATE VIEW results AS
     (SELECT value FROM metric WHERE sweep = point.sweep AND point = point.point AND name = 'antt') AS antt
   FROM point JOIN job ON job.id = point.job AND job.state = 'done';
 )",
+    // 3: what happened when. A series is one row with a list of numbers: a tenth of the room of a row for each.
+    R"(
+CREATE TABLE epoch (                     -- of jobs that kept statistics over time
+  job INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
+  every INTEGER NOT NULL,                -- cycles
+  ends TEXT NOT NULL                     -- JSON: the cycle before which each epoch ended
+);
+CREATE TABLE series (
+  job INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+  name INTEGER NOT NULL REFERENCES stat_name (number),
+  growth TEXT NOT NULL,                  -- JSON: by how much it grew in each epoch
+  PRIMARY KEY (job, name)
+) WITHOUT ROWID;
+CREATE TABLE decision (                  -- what a policy that moves SMs measured and decided
+  job INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+  decision INTEGER NOT NULL,
+  cycle INTEGER NOT NULL,
+  tenant INTEGER,                        -- nothing: of all tenants
+  text TEXT NOT NULL,
+  sms TEXT NOT NULL,                     -- JSON: SMs of each tenant from then on
+  PRIMARY KEY (job, decision)
+) WITHOUT ROWID;
+CREATE VIEW epochs AS
+  SELECT job.id AS job, stat_name.name AS name, ends.key AS epoch, ends.value AS cycle,
+    json_extract(series.growth, '$[' || ends.key || ']') AS value, stat_name.unit AS unit
+  FROM job JOIN epoch ON epoch.job = job.number JOIN series ON series.job = job.number
+    JOIN stat_name ON stat_name.number = series.name, json_each(epoch.ends) AS ends;
+)",
 };
 
 }  // namespace

@@ -14,9 +14,17 @@ namespace terrace {
 
 namespace {
 
-std::map<std::string, MakeExecutor>& executors() {
-  static std::map<std::string, MakeExecutor> all;
+std::map<std::string, ExecutorKind>& executors() {
+  static std::map<std::string, ExecutorKind> all;
   return all;
+}
+
+const ExecutorKind& kind_of(const std::string& name) {
+  if (const auto found = executors().find(name); found != executors().end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [its_name, kind] : executors()) known.push_back(its_name);
+  input_error("--executor: no executor named \"{}\"; available: {}{}", name, fmt::join(known, ", "),
+              did_you_mean(name, known));
 }
 
 /// The first whole number in a file; `otherwise` when there is none ("max" is none).
@@ -28,16 +36,24 @@ u64 number_in(const char* path, u64 otherwise) {
 
 }  // namespace
 
-RegisterExecutor::RegisterExecutor(const char* name, MakeExecutor make) {
-  executors().emplace(name, make);
+RegisterExecutor::RegisterExecutor(const char* name, ExecutorKind kind) {
+  executors().emplace(name, kind);
 }
 
 std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorOptions& options) {
-  if (const auto found = executors().find(name); found != executors().end()) return found->second(options);
-  std::vector<std::string> known;
-  for (const auto& [its_name, make] : executors()) known.push_back(its_name);
-  input_error("--executor: no executor named \"{}\"; available: {}{}", name, fmt::join(known, ", "),
-              did_you_mean(name, known));
+  return kind_of(name).make(options);
+}
+
+u32 default_jobs(const std::string& name) {
+  return kind_of(name).default_jobs();
+}
+
+std::string tidy_message(std::string text) {
+  constexpr std::size_t kMost = 16 * 1024;  // reports of deadlocks are long
+  if (text.size() > kMost) text.resize(kMost);
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.starts_with("terrace: ")) text.erase(0, 9);
+  return text;
 }
 
 u64 spare_memory_bytes() {

@@ -1,4 +1,4 @@
-// Runs jobs, for example as processes on this machine. An executor starts jobs and reports which have ended; it knows
+// Runs jobs: as processes on this machine, or on a cluster. An executor starts jobs and reports which have ended; it knows
 // nothing about sweeps, stores or results. A job is the command line
 //   PROGRAM run --gpu CONFIG --json RESULT --quiet
 // which writes RESULT completely or not at all. A new executor is a file in executors/ that ends with a RegisterExecutor.
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/types.h"
+#include "sweep/executors/slurm_options.h"
 
 namespace terrace {
 
@@ -18,6 +19,7 @@ struct ExecutorOptions {
   std::string program;   // the binary that runs a job
   u32 jobs = 1;          // at most so many at once
   u64 memory_bytes = 0;  // for all of them together; 0: what the machine can spare
+  SlurmOptions slurm = {};
 };
 
 struct Task {
@@ -43,17 +45,28 @@ class Executor {
   /// What ended since the last call. Waits until something ends or so many seconds have passed; an interrupt ends the
   /// wait.
   virtual std::vector<Ended> wait(double seconds) = 0;
+  /// Those that were started and have not ended.
   virtual u32 running() const = 0;
+  /// Of those, how many wait in a queue.
+  virtual u32 waiting() const { return 0; }
   /// Asks everything to stop and waits until it has.
   virtual void stop() = 0;
 };
 
-using MakeExecutor = std::unique_ptr<Executor> (*)(const ExecutorOptions&);
+struct ExecutorKind {
+  std::unique_ptr<Executor> (*make)(const ExecutorOptions&);
+  u32 (*default_jobs)();  // at once, unless the user says otherwise
+};
 struct RegisterExecutor {
-  RegisterExecutor(const char* name, MakeExecutor make);
+  RegisterExecutor(const char* name, ExecutorKind kind);
 };
 /// By name; an unknown one is an InputError that names those there are.
 std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorOptions& options);
+u32 default_jobs(const std::string& name);
+
+/// What a job said on standard error, as a sentence: without the program's name and the end of the line, and not longer
+/// than anybody reads in a table.
+std::string tidy_message(std::string text);
 
 /// What the machine can spare for jobs: nine tenths of what is free now, within the limit of the process's group.
 u64 spare_memory_bytes();

@@ -205,6 +205,21 @@ Values aggregate_rows(const Node& node, const Values& inner, const Context& cont
   return result;
 }
 
+/// A selection may name several values of a label: "three|four".
+std::vector<std::string> alternatives(const std::string& wanted) {
+  std::vector<std::string> values;
+  for (std::size_t from = 0; from <= wanted.size();) {
+    const std::size_t bar = std::min(wanted.find('|', from), wanted.size());
+    values.push_back(wanted.substr(from, bar - from));
+    from = bar + 1;
+  }
+  return values;
+}
+
+bool one_of(const std::string& value, const std::vector<std::string>& values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 Values quantity_values(const Node& node, ResultSource& source) {
   std::set<std::string> names;
   std::vector<std::size_t> chosen;
@@ -212,13 +227,14 @@ Values quantity_values(const Node& node, ResultSource& source) {
     const Labels& labels = source.labels(i);
     const bool matches = std::all_of(node.selector.begin(), node.selector.end(), [&](const auto& wanted) {
       const auto found = labels.find(wanted.first);
-      return found != labels.end() && found->second == wanted.second;
+      return found != labels.end() && one_of(found->second, alternatives(wanted.second));
     });
     if (!matches) continue;
     chosen.push_back(i);
     for (const auto& [name, value] : labels) names.insert(name);
   }
-  for (const auto& [label, value] : node.selector) names.erase(label);
+  for (const auto& [label, value] : node.selector)
+    if (alternatives(value).size() == 1) names.erase(label);
   Values values;
   values.labels.assign(names.begin(), names.end());
   u64 missing = 0;
@@ -298,7 +314,8 @@ bool repeated(const ResultSource& source) {
 }
 
 void collect_choices(const Node& node, std::vector<std::pair<std::string, std::string>>& into) {
-  into.insert(into.end(), node.selector.begin(), node.selector.end());
+  for (const auto& [label, wanted] : node.selector)
+    for (const std::string& value : alternatives(wanted)) into.emplace_back(label, value);
   for (const auto& child : node.children) collect_choices(*child, into);
 }
 

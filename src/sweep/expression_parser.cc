@@ -20,9 +20,10 @@ using Node = Expression::Node;
 using NodePtr = std::unique_ptr<Node>;
 
 constexpr std::array<std::string_view, 7> kAggregates = {"mean", "gmean", "median", "min", "max", "sum", "count"};
-constexpr std::array<std::string_view, 3> kPerRun = {"cycles", "warp_instructions", "thread_instructions"};
-constexpr std::array<std::string_view, 6> kPerTenant = {"ipc",      "warp_ipc",      "alone_ipc",
-                                                        "slowdown", "tenant_cycles", "tenant_instructions"};
+constexpr std::array<std::string_view, 5> kPerRun = {"cycles", "warp_instructions", "thread_instructions", "watts",
+                                                     "joules"};
+constexpr std::array<std::string_view, 7> kPerTenant = {
+    "ipc", "warp_ipc", "alone_ipc", "slowdown", "tenant_cycles", "tenant_instructions", "tenant_joules"};
 /// Deep enough for a person, shallow enough for the stack.
 constexpr u32 kDeepest = 200;
 
@@ -204,7 +205,7 @@ class Parser {
     NodePtr node = make(Node::Kind::kQuantity, "", {});
     node->quantity.name = name;
     const bool per_tenant = contains(kPerTenant, name);
-    const bool statistic = name == "stat" || name == "stat_or_zero" || name == "alone_stat";
+    const bool statistic = name == "stat" || name == "stat_or_zero" || name == "alone_stat" || name == "config";
     if (!per_tenant && !statistic && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
     if (per_tenant) {
       expect("(");
@@ -233,7 +234,7 @@ class Parser {
   }
 
   [[noreturn]] void refuse_name(const std::string& name) {
-    std::vector<std::string> known{"stat", "stat_or_zero", "alone_stat"};
+    std::vector<std::string> known{"stat", "stat_or_zero", "alone_stat", "config"};
     for (const auto& list : {std::span<const std::string_view>(kAggregates), std::span<const std::string_view>(kPerRun),
                              std::span<const std::string_view>(kPerTenant), metric_names()})
       known.insert(known.end(), list.begin(), list.end());

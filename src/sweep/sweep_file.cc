@@ -11,6 +11,8 @@
 
 #include "frontend/workload.h"
 #include "run/metrics.h"
+#include "sweep/mix_lists.h"
+#include "sweep/table_reader.h"
 #include "text/suggest.h"
 
 namespace terrace {
@@ -40,71 +42,39 @@ std::string plain_text(const Tree& value) {
 
 namespace {
 
-/// A table of the file, of which every key must be asked for.
-class TableReader {
- public:
-  TableReader(const Tree& table, std::string what, Mistakes& mistakes)
-      : table_(table), what_(std::move(what)), mistakes_(mistakes) {
-    if (!table.is_table()) mistakes_.add(table.line, "{} must be a table", what_);
+/// The members of `changes` take the place of those of the same name; tables are gone through in turn.
+void replace_members(Tree& table, const Tree& changes) {
+  for (const auto& [key, value] : changes.members()) {
+    Tree& old = table[key];
+    if (value.is_table() && old.is_table())
+      replace_members(old, value);
+    else
+      old = value;
   }
-  ~TableReader() {
-    for (const auto& [key, value] : table_.members())
-      if (std::find(known_.begin(), known_.end(), key) == known_.end())
-        mistakes_.add(value.line, "{} has no key \"{}\"{}", what_, printable(key), did_you_mean(key, known_));
-  }
-  TableReader(const TableReader&) = delete;
-  TableReader& operator=(const TableReader&) = delete;
+}
 
-  u32 line() const { return table_.line; }
-  const Tree* find(const std::string& key) {
-    known_.push_back(key);
-    return table_.find(key);
+/// The tables under `at` are named by sizes: what they hold applies when the file is run at that size.
+void apply_size(Tree& table, const std::string& size, Mistakes& mistakes) {
+  const Tree* at = table.find("at");
+  if (!at) return;
+  if (!at->is_table()) return mistakes.add(at->line, "at must be a table of sizes, such as [at.tiny]");
+  Tree changes;
+  for (const auto& [name, value] : at->members()) {
+    mistakes.guard(value.line, [&] { parse_input_size(name); });
+    if (!value.is_table()) mistakes.add(value.line, "at.{} must be a table", printable(name));
+    if (name == size) changes = value;
   }
-  /// One value, or the values of a list.
-  std::vector<Tree> each(const std::string& key) {
-    const Tree* value = find(key);
-    if (!value) return {};
-    if (!value->is_list()) return {*value};
-    if (value->items().empty()) mistakes_.add(value->line, "{} is an empty list; leave it out, or give a value", key);
-    std::vector<Tree> items = value->items();
-    for (Tree& item : items) item.line = value->line;
-    return items;
-  }
-  std::vector<std::string> texts(const std::string& key, std::vector<std::string> otherwise) {
-    std::vector<std::string> texts;
-    for (const Tree& value : each(key)) {
-      const auto* text = std::get_if<std::string>(&value.value);
-      if (text && !text->empty())
-        texts.push_back(*text);
-      else
-        mistakes_.add(value.line, "{} must be text, not {}", key, value.text());
-    }
-    return texts.empty() ? std::move(otherwise) : texts;
-  }
-  std::string text(const std::string& key, std::string otherwise = "") {
-    const Tree* value = find(key);
-    if (!value) return otherwise;
-    const auto* text = std::get_if<std::string>(&value->value);
-    if (!text || text->empty()) mistakes_.add(value->line, "{} must be text, not {}", key, value->text());
-    return text ? *text : otherwise;
-  }
-  std::string required(const std::string& key) {
-    if (!table_.find(key)) mistakes_.add(line(), "{} lacks the key {}", what_, key);
-    return text(key);
-  }
-  bool has(const std::string& key) const { return table_.find(key) != nullptr; }
-
- private:
-  const Tree& table_;
-  std::string what_;
-  Mistakes& mistakes_;
-  std::vector<std::string> known_;
-};
+  replace_members(table, changes);
+}
 
 class Reader {
  public:
-  Reader(const std::string& path, const std::string& size, u64 seeds, Mistakes& mistakes)
-      : folder_(std::filesystem::path(path).parent_path()), size_(size), seeds_(seeds), mistakes_(mistakes) {
+  Reader(const std::string& path, const std::string& size, u64 seeds, Mistakes& mistakes, const ConfigSource* configs)
+      : folder_(std::filesystem::path(path).parent_path()),
+        size_(size),
+        seeds_(seeds),
+        mistakes_(mistakes),
+        configs_(configs) {
     sweep_.path = path;
     sweep_.name = std::filesystem::path(path).stem().string();
   }
@@ -112,7 +82,12 @@ class Reader {
   SweepFile read(const std::string& text) {
     sweep_.text = text;
     mistakes_.guard(0, [&] {
-      const Tree document = parse_toml(text, sweep_.path);
+      Tree document = parse_toml(text, sweep_.path);
+      apply_size(document, size_, mistakes_);
+      for (const char* kind : {"grid", "search"})
+        if (document.find(kind))
+          if (auto* grids = std::get_if<Tree::List>(&document[kind].value))
+            for (Tree& grid : *grids) apply_size(grid, size_, mistakes_);
       read_document(document);
     });
     return std::move(sweep_);
@@ -122,34 +97,31 @@ class Reader {
   void read_document(const Tree& document) {
     TableReader top(document, "the file", mistakes_);
     sweep_.name = top.text("name", sweep_.name);
+    sweep_.paper = top.text("paper");
+    if (!sweep_.paper.empty() && !size_.empty()) sweep_.name += "_" + size_;
+    top.find("at");
     repeats_ = seeds_key(top);
+    if (const Tree* epochs = top.find("epochs")) {
+      const auto* cycles = std::get_if<u64>(&epochs->value);
+      if (!cycles) mistakes_.add(epochs->line, "epochs must be a number of cycles, not {}", epochs->text());
+      sweep_.epochs = cycles ? *cycles : 0;
+    }
     if (const Tree* lists = top.find("lists")) {
       for (const auto& [name, value] : lists->members()) read_list(name, value);
       if (!lists->is_table()) mistakes_.add(lists->line, "lists must be a table of named lists");
     }
     for (const char* kind : {"grid", "search"})
-      tables(top, kind, [&](TableReader& table) { read_grid(table, std::string_view(kind) == "search"); });
-    tables(top, "claim", [&](TableReader& table) {
-      sweep_.claims.push_back(
-          {table.required("id"), table.required("value"), number(table.find("neutral"), "neutral"), table.line()});
-      table.find("note");
+      each_table(top, kind, mistakes_,
+                 [&](TableReader& table) { read_grid(table, std::string_view(kind) == "search"); });
+    each_table(top, "claim", mistakes_, [&](TableReader& table) { read_claim(table); });
+    each_table(top, "not_measured", mistakes_, [&](TableReader& table) {
+      sweep_.not_measured.push_back({table.texts("ids", {}), table.required("reason"), table.line()});
     });
-    tables(top, "table", [&](TableReader& table) { read_table(table); });
-    tables(top, "plot", [&](TableReader& table) { read_plot(table); });
+    each_table(top, "table", mistakes_, [&](TableReader& table) { read_table(table); });
+    each_table(top, "plot", mistakes_, [&](TableReader& table) { read_plot(table); });
+    if (const Tree* slurm = top.find("slurm")) read_slurm(*slurm);
     if (sweep_.grids.empty()) mistakes_.add(0, "has no [[grid]] and no [[search]]: nothing would run");
     refuse_twins();
-  }
-
-  /// Calls `act` for each [[kind]].
-  template <class Act>
-  void tables(TableReader& top, const std::string& kind, Act&& act) {
-    const Tree* all = top.find(kind);
-    if (!all) return;
-    if (!all->is_list()) return mistakes_.add(all->line, "{} must be written [[{}]]", kind, kind);
-    for (const Tree& item : all->items()) {
-      TableReader table(item, fmt::format("[[{}]]", kind), mistakes_);
-      act(table);
-    }
   }
 
   std::string tenant_of(const Tree& value, u32 line) {
@@ -182,6 +154,19 @@ class Reader {
       if (auto mix = mix_of(item, name, value.line)) mixes.push_back(std::move(*mix));
   }
 
+  /// SET.LIST: the lists of a set that comes with Terrace are read when one of them is named.
+  void read_set_of(const std::string& list, u32 line) {
+    const std::string set = list.substr(0, list.find('.'));
+    if (set == list || !configs_ || !configs_->set || !sets_.insert(set).second) return;
+    mistakes_.guard(line, [&] {
+      const LayerFile file = configs_->set(set);
+      for (const MixList& its : read_mix_lists(file))
+        for (const std::vector<std::string>& tenants : its.mixes)
+          lists_[set + "." + its.name].push_back(
+              {fmt::format("{}", fmt::join(tenants, "+")), set + "." + its.name, tenants});
+    });
+  }
+
   std::vector<Mix> mixes_of(TableReader& table) {
     std::vector<Mix> mixes;
     for (const Tree& value : table.each("workload")) {
@@ -194,11 +179,13 @@ class Reader {
     }
     for (const Tree& value : table.each("mix")) {
       if (const auto* name = std::get_if<std::string>(&value.value)) {
+        if (!lists_.contains(*name)) read_set_of(*name, value.line);
         const auto found = lists_.find(*name);
         std::vector<std::string> known;
         for (const auto& [its_name, list] : lists_) known.push_back(its_name);
         if (found == lists_.end())
-          mistakes_.add(value.line, "no list named \"{}\" under [lists]{}", *name, did_you_mean(*name, known));
+          mistakes_.add(value.line, "no list named \"{}\" under [lists] or in `terrace list sets`{}", *name,
+                        did_you_mean(*name, known));
         else
           mixes.insert(mixes.end(), found->second.begin(), found->second.end());
       } else if (auto mix = mix_of(value, "", value.line)) {
@@ -272,7 +259,10 @@ class Reader {
     if (grid.designs.empty()) grid.designs.emplace_back();
     grid.mixes = mixes_of(table);
     grid.sizes = table.texts("size", {"tiny"});
-    if (!size_.empty()) grid.sizes = {size_};
+    // A grid may say which inputs it takes at a size: [grid.at.tiny] size = "paper".
+    const Tree* at = table.find("at");
+    const Tree* own = at ? at->find(size_) : nullptr;
+    if (!size_.empty() && !(own && own->find("size"))) grid.sizes = {size_};
     for (const std::string& size : grid.sizes) mistakes_.guard(line_of(grid, "size"), [&] { parse_input_size(size); });
     grid.untils = table.texts("until", {"completed"});
     read_seeds(table, grid);
@@ -333,15 +323,6 @@ class Reader {
     for (u64 i = 0; i < count; ++i) grid.seeds.push_back(first + i);
   }
 
-  std::optional<double> number(const Tree* value, const std::string& key) {
-    if (!value) return std::nullopt;
-    if (const auto* real = std::get_if<double>(&value->value); real && std::isfinite(*real)) return *real;
-    if (const auto* whole = std::get_if<u64>(&value->value)) return static_cast<double>(*whole);
-    if (const auto* negative = std::get_if<i64>(&value->value)) return static_cast<double>(*negative);
-    mistakes_.add(value->line, "{} must be a number, not {}", key, value->text());
-    return std::nullopt;
-  }
-
   void read_search(TableReader& table, Grid& grid) {
     grid.shares = {{"even", {}, ""}};
     grid.optimise = table.text("optimise", "weighted_speedup");
@@ -355,22 +336,44 @@ class Reader {
     grid.alone = true;
   }
 
+  /// "title = expression", or nothing and a mistake.
+  std::optional<std::pair<std::string, std::string>> titled(const std::string& text, const char* what, u32 line) {
+    constexpr std::string_view kBetween = " = ";
+    const std::size_t at = text.find(kBetween);
+    if (at != text.npos) return std::pair(text.substr(0, at), text.substr(at + kBetween.size()));
+    mistakes_.add(line, "\"{}\" is no {}; write it as \"title = expression\"", text, what);
+    return std::nullopt;
+  }
+
+  void read_claim(TableReader& table) {
+    Claim claim;
+    claim.line = table.line();
+    claim.id = table.required("id");
+    for (const std::string& text : table.texts("values", {}))
+      if (auto item = titled(text, "value of an item", claim.line)) claim.items.push_back({item->first, item->second});
+    if (table.has("values") && table.has("value"))
+      mistakes_.add(claim.line, "{} has a value and values; leave one out", printable(claim.id));
+    claim.value = table.has("values") ? table.text("value") : table.required("value");
+    claim.neutral = table.number("neutral");
+    claim.why = table.text("why");
+    claim.note = table.text("note");
+    sweep_.claims.push_back(std::move(claim));
+  }
+
   void read_table(TableReader& table) {
     ResultTable result;
     result.line = table.line();
     result.name = table.required("name");
     result.title = table.text("title", result.name);
     result.rows = table.required("rows");
-    constexpr std::string_view kBetween = " = ";
-    for (const std::string& column : table.texts("columns", {})) {
-      const std::size_t at = column.find(kBetween);
-      if (at == column.npos)
-        mistakes_.add(result.line, "\"{}\" is no column; write it as \"title = expression\"", column);
-      else
-        result.columns.push_back({column.substr(0, at), column.substr(at + kBetween.size())});
-    }
+    for (const std::string& text : table.texts("columns", {}))
+      if (auto column = titled(text, "column", result.line)) result.columns.push_back({column->first, column->second});
     if (result.columns.empty()) mistakes_.add(result.line, "a table needs columns");
     read_neutral(table.find("neutral"), result);
+    result.chart = table.text("chart");
+    const std::vector<std::string> kinds{"", "bar", "line", "stack", "none"};
+    if (std::find(kinds.begin(), kinds.end(), result.chart) == kinds.end())
+      mistakes_.add(result.line, "chart must be \"bar\", \"line\", \"stack\" or \"none\", not \"{}\"", result.chart);
     sweep_.tables.push_back(std::move(result));
   }
 
@@ -378,7 +381,7 @@ class Reader {
   void read_neutral(const Tree* value, ResultTable& result) {
     if (!value) return;
     if (!value->is_table()) {
-      const std::optional<double> all = number(value, "neutral");
+      const std::optional<double> all = number_of(*value, "neutral", mistakes_);
       for (ResultTable::Column& column : result.columns) column.neutral = all;
       return;
     }
@@ -391,7 +394,7 @@ class Reader {
                       did_you_mean(title, titles));
       else
         result.columns[static_cast<std::size_t>(found - titles.begin())].neutral =
-            number(&its_value, fmt::format("neutral of {}", title));
+            number_of(its_value, fmt::format("neutral of {}", title), mistakes_);
     }
   }
 
@@ -407,12 +410,27 @@ class Reader {
     plot.x_title = table.text("x_title", plot.x);
     plot.y_title = table.text("y_title", plot.y);
     const std::string kind = table.text("kind", "line");
-    if (kind != "line" && kind != "bar") mistakes_.add(plot.line, "kind must be \"line\" or \"bar\", not \"{}\"", kind);
-    plot.bars = kind == "bar";
-    plot.neutral = number(table.find("neutral"), "neutral");
+    if (kind != "line" && kind != "bar" && kind != "stack")
+      mistakes_.add(plot.line, "kind must be \"line\", \"bar\" or \"stack\", not \"{}\"", kind);
+    plot.stacked = kind == "stack";
+    plot.bars = kind == "bar" || plot.stacked;
+    plot.neutral = table.number("neutral");
     if (plot.name.find_first_of("/ ") != plot.name.npos)
       mistakes_.add(plot.line, "\"{}\" names a file: leave out slashes and spaces", plot.name);
     sweep_.plots.push_back(std::move(plot));
+  }
+
+  void read_slurm(const Tree& table) {
+    if (!table.is_table()) mistakes_.add(table.line, "slurm must be a table of options: [slurm]");
+    for (const auto& [key, value] : table.members()) {
+      const bool lines = key == "options" || key == "setup";
+      if (value.is_list() && !lines) mistakes_.add(value.line, "slurm.{} must be one text, not a list", printable(key));
+      for (const Tree& item : value.is_list() ? value.items() : std::vector<Tree>{value}) {
+        const auto* text = std::get_if<std::string>(&item.value);
+        if (!text) mistakes_.add(value.line, "slurm.{} must be text, not {}", printable(key), item.text());
+        if (text) mistakes_.guard(value.line, [&] { set_slurm_option(sweep_.slurm, key, *text); });
+      }
+    }
   }
 
   void refuse_twins() {
@@ -438,14 +456,16 @@ class Reader {
   std::optional<u64> repeats_;  // seeds, where a grid has no such key
   Mistakes& mistakes_;
   SweepFile sweep_;
+  const ConfigSource* configs_;
   std::map<std::string, std::vector<Mix>> lists_;
+  std::set<std::string> sets_;  // whose lists have been read
 };
 
 }  // namespace
 
 SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes,
-                      u64 seeds) {
-  return Reader(path, size, seeds, mistakes).read(text);
+                      u64 seeds, const ConfigSource* configs) {
+  return Reader(path, size, seeds, mistakes, configs).read(text);
 }
 
 }  // namespace terrace

@@ -13,13 +13,15 @@
 #include "config/loader.h"
 #include "engine/check.h"
 #include "engine/types.h"
+#include "sweep/executors/slurm_options.h"
 #include "text/tree.h"
 
 namespace terrace {
 
-/// Where machines and designs are found by name; an unknown name is an InputError.
+/// Where machines, designs and sets of mixes are found by name; an unknown name is an InputError.
 struct ConfigSource {
   std::function<LayerFile(const std::string&)> gpu, design;
+  std::function<LayerFile(const std::string&)> set = {};
 };
 
 /// Everything wrong with a file, by line; a sentence that is there already is not added again.
@@ -100,14 +102,29 @@ inline u32 line_of(const Grid& grid, const std::string& key) {
 }
 
 struct Claim {
-  std::string id, value;          // an expression
+  /// One of several things that an ordering claim compares.
+  struct Item {
+    std::string name, value;  // an expression
+  };
+  std::string id, value;          // an expression; empty where there are items
   std::optional<double> neutral;  // the value that means "no difference"
+  std::string note = {};
+  std::vector<Item> items = {};
+  std::string why = {};  // the experiment that explains why it does not hold
+  u32 line = 0;
+};
+
+/// Claims of a paper that the file does not measure, and why not.
+struct NotMeasured {
+  std::vector<std::string> ids;
+  std::string reason;
   u32 line = 0;
 };
 
 struct Plot {
   std::string name, title, y, x, series, panel, x_title, y_title;
   bool bars = false;
+  bool stacked = false;  // bars on top of each other: the shares of a whole
   std::optional<double> neutral;
   u32 line = 0;
 };
@@ -119,6 +136,7 @@ struct ResultTable {
     std::optional<double> neutral = {};
   };
   std::string name, title, rows;  // the label
+  std::string chart;              // how pages draw it: bar, line, stack, none; empty: as it seems best
   std::vector<Column> columns;
   u32 line = 0;
 };
@@ -126,19 +144,25 @@ struct ResultTable {
 struct SweepFile {
   std::string path, text;
   std::string name;
+  std::string paper;        // whose claims it measures; else empty
+  u64 epochs = 0;           // cycles between values of statistics over time; 0: none are kept
   std::vector<Grid> grids;  // searches among them
   std::vector<Claim> claims;
+  std::vector<NotMeasured> not_measured;
   std::vector<ResultTable> tables;
   std::vector<Plot> plots;
+  SlurmOptions slurm;  // for --executor slurm
 };
 
 /// The most that `seeds` may ask for: an interval shrinks with the root of it, and so its price soon says no by itself.
 constexpr u64 kMostSeeds = 100;
 
 /// Reads `text`; `size` replaces every size in it when it is not empty, `seeds` every number of seeds when it is not 0.
-/// Names of machines, designs and workloads are looked up when the sweep is planned.
+/// What the file says under at.SIZE then takes the place of the keys beside it. Of a paper's file the size is part of the name.
+/// Names of machines, designs and workloads are looked up when the sweep is planned; the lists of a set are read here, where
+/// `configs` says where it is. Without it, mixes by the name of such a list are left out: a stored sweep needs them no more.
 SweepFile parse_sweep(const std::string& path, const std::string& text, const std::string& size, Mistakes& mistakes,
-                      u64 seeds = 0);
+                      u64 seeds = 0, const ConfigSource* configs = nullptr);
 
 /// What a person writes for a value: text without quotes.
 std::string plain_text(const Tree& value);

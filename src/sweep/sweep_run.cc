@@ -119,7 +119,8 @@ class Runner {
   /// Whether there is anything to run. The longest jobs go first: short ones fill the end.
   bool queue(const Plan& plan, const std::map<std::string, JobState>& states) {
     waiting_.clear();
-    progress_ = {0, 0, 0, plan.jobs.size(), 0};
+    progress_ = {};
+    progress_.total = plan.jobs.size();
     seconds_total_ = seconds_done_ = 0;
     for (const Job& job : plan.jobs) {
       const auto found = states.find(job.id);
@@ -166,7 +167,7 @@ class Runner {
       Waiting next = waiting_.front();
       const Task task{next.job.id, spool_.config_path(next.job.id), spool_.result_path(next.job.id),
                       next.job.memory_bytes};
-      if (!executor_->has_room(task)) return;
+      if (!executor_->has_room(task) || (options_.may_start && !options_.may_start())) return;
       waiting_.pop_front();
       if (!spool_.lock(next.job.id)) {
         waiting_.push_back(std::move(next));
@@ -266,6 +267,7 @@ class Runner {
 
   void show() {
     progress_.running = executor_->running();
+    progress_.waiting = executor_->waiting();
     progress_.fraction = seconds_total_ > 0 ? seconds_done_ / seconds_total_ : 1;
     if (options_.progress) options_.progress(progress_);
   }
@@ -315,16 +317,23 @@ void check_expression(const std::string& text, const Plan& plan, bool whole, u32
 
 }  // namespace
 
-Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds)
-    : Sweep(path, size, configs, seeds, Mistakes(path)) {}
+Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
+             std::optional<u64> epochs)
+    : Sweep(path, size, configs, seeds, epochs, Mistakes(path)) {}
 
 Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
-             Mistakes mistakes)
-    : file_(parse_sweep(path, read_file(path), size, mistakes, seeds)), configs_(configs), planner_(file_, configs_) {
+             std::optional<u64> epochs, Mistakes mistakes)
+    : file_(parse_sweep(path, read_file(path), size, mistakes, seeds, &configs)),
+      configs_(configs),
+      planner_(file_, configs_) {
+  if (epochs) file_.epochs = *epochs;
   const Plan first = planner_.plan([](const Point&, const std::string&) { return SplitScore{}; }, mistakes);
   // What waits for a search is not in the first plan, and what is refused is not in any.
   const bool whole = first.complete && mistakes.none();
-  for (const Claim& claim : file_.claims) check_expression(claim.value, first, whole, claim.line, mistakes);
+  for (const Claim& claim : file_.claims) {
+    check_expression(claim.value, first, whole, claim.line, mistakes);
+    for (const Claim::Item& item : claim.items) check_expression(item.value, first, whole, claim.line, mistakes);
+  }
   for (const ResultTable& table : file_.tables) {
     for (const ResultTable::Column& column : table.columns)
       check_expression(column.value, first, whole, table.line, mistakes);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace terrace {
 
 struct SweepProgress {
   u64 done = 0, running = 0, failed = 0, total = 0;
+  u64 waiting = 0;      // of those running: in a queue of the executor's
   double fraction = 0;  // of the time that all are expected to take
 };
 
@@ -25,9 +27,10 @@ struct SweepOptions {
   std::string executor = "local";
   std::string size;  // in place of the file's sizes, when not empty
   ExecutorOptions workers;
-  bool retry = false;  // also run again what failed by itself
-  std::function<void(const SweepProgress&)> progress;
-  std::function<void(const std::string&)> note;  // a sentence for the user, before jobs start
+  bool retry = false;                                  // also run again what failed by itself
+  std::function<void(const SweepProgress&)> progress;  // it may throw Interrupted to end the sweep
+  std::function<bool()> may_start;                     // whether one more job may start now; none: always
+  std::function<void(const std::string&)> note;        // a sentence for the user, before jobs start
 };
 
 struct SweepSummary {
@@ -41,13 +44,15 @@ struct SweepSummary {
 /// A sweep file, read, checked and planned: the constructor reports every mistake in it.
 class Sweep {
  public:
-  /// `size` and `seeds` stand in place of the file's, when not empty and not 0.
-  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds = 0);
+  /// `size`, `seeds` and `epochs` stand in place of the file's, when not empty and not 0.
+  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds = 0,
+        std::optional<u64> epochs = std::nullopt);
   const SweepFile& file() const { return file_; }
   Plan plan(const MetricLookup& lookup);
 
  private:
-  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds, Mistakes mistakes);
+  Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
+        std::optional<u64> epochs, Mistakes mistakes);
   SweepFile file_;
   ConfigSource configs_;
   Planner planner_;

@@ -9,15 +9,18 @@
 namespace terrace {
 
 BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                                 std::vector<std::vector<u32>> sms_of_tenant, bool take_turns)
+                                 std::vector<std::vector<u32>> sms_of_tenant, bool take_turns, ContextMover mover)
     : scheduler_(scheduler),
       whole_sm_(whole_sm),
       warp_width_(warp_width),
       take_turns_(take_turns),
       ports_(std::move(sms)),
       rooms_(ports_.size() * (take_turns ? sms_of_tenant.size() : 1), whole_sm),
-      holders_(ports_.size()),
+      held_(ports_.size()),
       opens_(ports_.size(), 0),
+      shared_(ports_.size(), false),
+      watched_(ports_.size(), false),
+      mover_(mover),
       tenants_(sms_of_tenant.size()) {
   for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
 }
@@ -46,9 +49,22 @@ const BlockDispatcher::InFlight& BlockDispatcher::in_flight(TenantId tenant, Lau
   return *found;
 }
 
-void BlockDispatcher::assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now) {
-  for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
+void BlockDispatcher::assign(std::vector<SmUse> uses, Cycle now) {
+  uses_ = std::move(uses);
+  for (TenantState& tenant : tenants_) tenant.sms.clear();
+  for (u32 sm = 0; sm < uses_.size(); ++sm) {
+    shared_[sm] = uses_[sm].shared();
+    if (uses_[sm].stalled) continue;
+    for (u32 i = 0; i < tenants_.size(); ++i) {
+      if (uses_[sm].most_blocks(TenantId(i)) > 0) tenants_[i].sms.push_back(sm);
+    }
+  }
   scheduler_.wake(self_, now);
+}
+
+void BlockDispatcher::close(u32 sm, Cycle until) {
+  opens_[sm] = std::max(opens_[sm], until);
+  scheduler_.wake(self_, opens_[sm]);
 }
 
 void BlockDispatcher::give_turn(TenantId tenant, Cycle at) {
@@ -67,6 +83,12 @@ void BlockDispatcher::cancel(TenantId id) {
     launch.total = launch.next;
     launch.unfinished.clear();
   }
+  std::erase_if(restored_, [&](const Restored& each) {
+    if (each.start.tenant != id) return false;
+    leaves(each.sm, id, in_flight(id, each.start.launch));
+    ++stats.unfinished_blocks;
+    return true;
+  });
   finish(id);
 }
 
@@ -79,23 +101,37 @@ bool BlockDispatcher::finish(TenantId id) {
   return std::erase_if(launches, [](const InFlight& launch) { return launch.over(); }) > 0;
 }
 
-void BlockDispatcher::take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open) {
+/// A block's place on an SM is free again.
+void BlockDispatcher::leaves(u32 sm, TenantId id, InFlight& launch) {
+  room(sm, id).give_back(launch.needs);
+  --held_[sm][index(id)];
+  --launch.out;
+}
+
+Cycle BlockDispatcher::take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now) {
+  Cycle open = now;
   for (UnfinishedBlock& block : blocks) {
     InFlight& launch = in_flight(block.tenant, block.launch);
-    room(sm, block.tenant).give_back(launch.needs);
-    --launch.out;
+    leaves(sm, block.tenant, launch);
     ++stats.unfinished_blocks;
+    const u64 bytes = context_bytes(block.tenant, block.launch);
+    saved_bytes_[block.tenant] += bytes;
+    open = mover_.move(bytes, now);
     event(now, "block {} of tenant {} comes back unfinished from SM {}", block.block, index(block.tenant), sm);
     launch.unfinished.push_back(std::move(block));
   }
-  opens_[sm] = open;
   scheduler_.wake(self_, now);
-  scheduler_.wake(self_, open);
+  close(sm, open);
+  return open;
 }
 
-std::optional<TenantId> BlockDispatcher::holder(u32 sm) const {
-  if (rooms_[sm].blocks == whole_sm_.blocks) return std::nullopt;
-  return holders_[sm];
+bool BlockDispatcher::restores(u32 sm) const {
+  return std::any_of(restored_.begin(), restored_.end(), [&](const Restored& each) { return each.sm == sm; });
+}
+
+SmRoom BlockDispatcher::block_needs(TenantId tenant) const {
+  const std::vector<InFlight>& launches = tenants_[index(tenant)].launches;
+  return launches.empty() ? SmRoom{} : launches.front().needs;
 }
 
 u64 BlockDispatcher::context_bytes(TenantId tenant, LaunchId launch) const {
@@ -105,6 +141,7 @@ u64 BlockDispatcher::context_bytes(TenantId tenant, LaunchId launch) const {
 
 Cycle BlockDispatcher::tick(Cycle now) {
   accept_done(now);
+  send_restored(now);
   Cycle next = kNever;
   for (u32 i = 0; i < tenants_.size(); ++i) {
     std::vector<InFlight>& launches = tenants_[i].launches;
@@ -117,7 +154,18 @@ Cycle BlockDispatcher::tick(Cycle now) {
       next = now + 1;
     }
   }
+  if (!restored_.empty()) next = std::min(next, std::max(restored_.front().at, now + 1));
   return next;
+}
+
+void BlockDispatcher::send_restored(Cycle now) {
+  while (!restored_.empty() && restored_.front().at <= now) {
+    Restored& first = restored_.front();
+    if (!ports_[first.sm].starts->can_push(now)) return;
+    event(now, "block {} of tenant {} is restored on SM {}", first.start.block, index(first.start.tenant), first.sm);
+    ports_[first.sm].starts->push(now, std::move(first.start));
+    restored_.pop_front();
+  }
 }
 
 void BlockDispatcher::accept_done(Cycle now) {
@@ -125,9 +173,9 @@ void BlockDispatcher::accept_done(Cycle now) {
     while (ports_[sm].done->front(now)) {
       const BlockDone done = ports_[sm].done->pop(now);
       InFlight& launch = in_flight(done.tenant, done.launch);
-      room(sm, done.tenant).give_back(launch.needs);
-      --launch.out;
+      leaves(sm, done.tenant, launch);
       ++launch.ended;
+      if (watched_[sm]) scheduler_.stop();
       ++stats.blocks_back[done.tenant];
       if (finish(done.tenant)) scheduler_.stop();
     }
@@ -141,10 +189,19 @@ bool BlockDispatcher::send_blocks(InFlight& launch, TenantId id, Cycle now) {
     if (!launch.has_blocks()) break;
     if (!may_hold(sm, id, now) || !room(sm, id).fits(launch.needs) || !ports_[sm].starts->can_push(now)) continue;
     room(sm, id).take(launch.needs);
-    holders_[sm] = id;
+    ++held_[sm][index(id)];
     BlockStart block = next_block(launch, id);
+    block.shares_sm = shared_[sm];
     event(now, "block {} of tenant {} goes to SM {}", block.block, index(id), sm);
-    ports_[sm].starts->push(now, std::move(block));
+    if (block.image) {
+      const u64 bytes = context_bytes(id, block.launch);
+      restored_bytes_[id] += bytes;
+      const Cycle at = mover_.move(bytes, now);
+      restored_.push_back({sm, at, std::move(block)});
+      send_restored(now);
+    } else {
+      ports_[sm].starts->push(now, std::move(block));
+    }
     ++launch.out;
     ++stats.blocks_sent[id];
     sent = true;

@@ -2,11 +2,13 @@
 // (warps, blocks, registers, shared memory), at most one block per SM and cycle. It knows what every SM holds because
 // every block it sends comes back. Of a tenant's launches in flight the oldest that has blocks left sends; the next one
 // gets the room that is left when the last of them has gone. An SM that goes to another tenant gets its first block when
-// it has given back all of the last one's. Blocks that come back unfinished go before those that have not begun. When
-// tenants take turns, every SM has as much room for each of them, and the one whose turn it is sends.
+// it has given back all of the last one's; on one that tenants share, each has a quota. Blocks that come back unfinished
+// go before those that have not begun, when their registers and shared memory are back. When tenants take turns, every
+// SM has as much room for each of them, and the one whose turn it is sends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -18,6 +20,8 @@
 #include "engine/scheduler.h"
 #include "frontend/inst_stream.h"
 #include "stats/stat_fields.h"
+#include "tenancy/context_mover.h"
+#include "tenancy/sm_plan.h"
 #include "wire/dispatch.h"
 
 namespace terrace {
@@ -41,7 +45,7 @@ class BlockDispatcher final : public Unit {
     Link<BlockDone>* done;
   };
   BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                  std::vector<std::vector<u32>> sms_of_tenant, bool take_turns = false);
+                  std::vector<std::vector<u32>> sms_of_tenant, bool take_turns = false, ContextMover mover = {});
   void connect(UnitId self) { self_ = self; }
 
   Cycle tick(Cycle now) override;
@@ -54,13 +58,25 @@ class BlockDispatcher final : public Unit {
   /// No more blocks of this tenant leave; those under way come back.
   void cancel(TenantId tenant);
   /// Whose SMs are whose from now on; blocks under way stay where they are.
-  void assign(std::vector<std::vector<u32>> sms_of_tenant, Cycle now);
-  /// Blocks that left an SM unfinished; it takes others from cycle `open` on.
-  void take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now, Cycle open);
-  /// Whose blocks are on an SM or on their way there, if any.
-  std::optional<TenantId> holder(u32 sm) const;
+  void assign(std::vector<SmUse> uses, Cycle now);
+  /// Blocks that left an SM unfinished; it takes others when their registers and shared memory have left. Returns when.
+  Cycle take_back(u32 sm, std::vector<UnfinishedBlock> blocks, Cycle now);
+  /// The SM takes no block before this cycle.
+  void close(u32 sm, Cycle until);
+  /// How many blocks of a tenant are on an SM or on their way there.
+  u32 held(u32 sm, TenantId tenant) const { return held_[sm][index(tenant)]; }
+  bool empty(u32 sm) const { return rooms_[sm].blocks == whole_sm_.blocks; }
+  /// Whether a block's registers and shared memory are on their way to the SM.
+  bool restores(u32 sm) const;
+  /// The run stops each time that a block comes back from there.
+  void watch(u32 sm, bool on) { watched_[sm] = on; }
   /// Registers and shared memory of one block of a launch in flight.
   u64 context_bytes(TenantId tenant, LaunchId launch) const;
+  /// Bytes of a tenant's blocks that have moved from SMs to memory, and back.
+  u64 saved_bytes(TenantId tenant) const { return saved_bytes_[tenant]; }
+  u64 restored_bytes(TenantId tenant) const { return restored_bytes_[tenant]; }
+  /// What a block takes up of the launch that a tenant sends from; nothing without one.
+  SmRoom block_needs(TenantId tenant) const;
   /// The tenant whose turn begins in cycle `at`. Before the first call no tenant has a turn.
   void give_turn(TenantId tenant, Cycle at);
   /// Nobody sends until a turn is given.
@@ -92,7 +108,16 @@ class BlockDispatcher final : public Unit {
     std::vector<InFlight> launches;  // oldest first
   };
 
+  /// A block on its way to its SM, whose registers and shared memory are there in a later cycle.
+  struct Restored {
+    u32 sm = 0;
+    Cycle at = 0;
+    BlockStart start = {};
+  };
+
   void accept_done(Cycle now);
+  void leaves(u32 sm, TenantId id, InFlight& launch);
+  void send_restored(Cycle now);
   bool send_blocks(InFlight& launch, TenantId id, Cycle now);
   static BlockStart next_block(InFlight& launch, TenantId id);
   bool finish(TenantId id);
@@ -102,8 +127,12 @@ class BlockDispatcher final : public Unit {
   }
   SmRoom& room(u32 sm, TenantId id) { return rooms_[(take_turns_ ? index(id) * ports_.size() : 0) + sm]; }
   bool may_hold(u32 sm, TenantId id, Cycle now) const {
-    return take_turns_ || ((holders_[sm] == id || rooms_[sm].blocks == whole_sm_.blocks) && opens_[sm] <= now);
+    if (take_turns_) return true;
+    if (opens_[sm] > now || held(sm, id) >= most_blocks(sm, id)) return false;
+    return shared_[sm] || held(sm, id) == whole_sm_.blocks - rooms_[sm].blocks;
   }
+  /// Before the first plan a tenant may fill its SMs.
+  u32 most_blocks(u32 sm, TenantId id) const { return uses_.empty() ? ~u32{0} : uses_[sm].most_blocks(id); }
   /// From when on a launch may send.
   Cycle may_send_from(TenantId id, const InFlight& launch) const;
 
@@ -115,9 +144,14 @@ class BlockDispatcher final : public Unit {
   TenantId turn_{};
   Cycle turn_from_ = kNever;
   std::vector<SmPort> ports_;
-  std::vector<SmRoom> rooms_;      // by SM; when tenants take turns, by tenant and SM
-  std::vector<TenantId> holders_;  // by SM: who sent a block there last
-  std::vector<Cycle> opens_;       // by SM: from when on it takes blocks
+  std::vector<SmRoom> rooms_;                       // by SM; when tenants take turns, by tenant and SM
+  std::vector<std::array<u32, kMaxTenants>> held_;  // by SM and tenant: blocks there or on the way
+  std::vector<Cycle> opens_;                        // by SM: from when on it takes blocks
+  std::vector<SmUse> uses_;                         // by SM
+  std::vector<bool> shared_, watched_;              // by SM
+  ContextMover mover_;
+  std::deque<Restored> restored_;  // in the order in which they are moved
+  PerTenant<u64> saved_bytes_, restored_bytes_;
   std::vector<TenantState> tenants_;
   std::vector<Ended> finished_;
 };

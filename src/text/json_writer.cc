@@ -12,6 +12,7 @@ namespace {
 
 class Writer {
  public:
+  explicit Writer(bool one_line) : one_line_(one_line) {}
   std::string out;
 
   void write(const Tree& tree, u32 indent) {
@@ -40,14 +41,14 @@ class Writer {
     out += '"';
   }
   void put(const Tree::List& list, u32 indent) {
-    const bool plain =
-        std::none_of(list.begin(), list.end(), [](const Tree& item) { return item.is_list() || item.is_table(); });
+    const bool plain = one_line_ || std::none_of(list.begin(), list.end(),
+                                                 [](const Tree& item) { return item.is_list() || item.is_table(); });
     between('[', ']', list, plain, indent, [&](const Tree& item) { write(item, indent + 2); });
   }
   void put(const Tree::Table& table, u32 indent) {
-    between('{', '}', table, false, indent, [&](const Tree::Member& member) {
+    between('{', '}', table, one_line_, indent, [&](const Tree::Member& member) {
       put(member.key, 0);
-      out += ": ";
+      out += one_line_ ? ":" : ": ";
       write(member.value, indent + 2);
     });
   }
@@ -57,7 +58,7 @@ class Writer {
     out += open;
     bool first = true;
     for (const auto& item : items) {
-      if (!first) out += one_line ? ", " : ",";
+      if (!first) out += one_line && !one_line_ ? ", " : ",";
       first = false;
       if (!one_line) fmt::format_to(std::back_inserter(out), "\n{:{}}", "", indent + 2);
       each(item);
@@ -65,14 +66,22 @@ class Writer {
     if (!one_line && !items.empty()) fmt::format_to(std::back_inserter(out), "\n{:{}}", "", indent);
     out += close;
   }
+
+  const bool one_line_;
 };
 
 }  // namespace
 
 std::string json_text(const Tree& tree) {
-  Writer writer;
+  Writer writer(false);
   writer.write(tree, 0);
   return writer.out + "\n";
+}
+
+std::string json_line(const Tree& tree) {
+  Writer writer(true);
+  writer.write(tree, 0);
+  return writer.out;
 }
 
 }  // namespace terrace

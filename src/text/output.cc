@@ -58,9 +58,16 @@ void OutputFile::fail(int error) {
   input_error("{}: cannot be written: {}", path_.empty() ? "\"\"" : path_, std::strerror(error));
 }
 
+void write_whole(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 void write_stdout(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) input_error("standard output cannot be written: {}", std::strerror(errno));
+  if (written || errno == EPIPE) return;  // whoever reads has seen enough
+  input_error("standard output cannot be written: {}", std::strerror(errno));
 }
 
 }  // namespace terrace

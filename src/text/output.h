@@ -28,7 +28,10 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// A closed pipe or a full disk is an InputError.
+/// The whole file at once, in the same way.
+void write_whole(const std::string& path, std::string_view text);
+
+/// A full disk is an InputError. A closed pipe is none: `terrace list stats | head` wants no more.
 void write_stdout(std::string_view text);
 
 }  // namespace terrace

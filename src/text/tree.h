@@ -73,6 +73,8 @@ Tree read_toml(const std::string& path);
 Tree read_json(const std::string& path);
 /// Indented by two, members in their order, lists of plain values on one line, numbers exact; ends with a newline.
 std::string json_text(const Tree& tree);
+/// The same without a blank or a line break that is not in a text.
+std::string json_line(const Tree& tree);
 
 /// For sentences: what a user wrote may hold anything, and a terminal must not act on it. Control characters become
 /// '?'.

@@ -9,6 +9,7 @@
 
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/check.h"
@@ -28,15 +29,23 @@ class AddressSpaces {
   /// `parts` of memory: one for all tenants, or one for each.
   AddressSpaces(const PagesConfig& pages, u32 line_bytes, u64 seed, u32 tenants, u32 parts = 1);
 
-  /// A page that lies nowhere any more.
-  struct FreedPage {
+  /// A page whose entry in the page table was changed.
+  struct ChangedPage {
+    enum class Kind : u8 {
+      kGone,      // it lies nowhere any more, and its frame may be given to any page from now on
+      kNameGone,  // likewise, but its frame has other names
+      kReadOnly,  // it may not be written from now on,
+      kReadWrite  // or it may
+    };
     VirtAddr va;
-    PhysAddr frame;  // may be given to any page from now on
-    PhysAddr entry;  // of the page table, which was changed
+    PhysAddr frame;
+    PhysAddr entry;
+    Kind kind = Kind::kGone;
   };
-  /// Maps what the tenant has allocated; under first touch, only makes it known. Pages that it has freed lose their
-  /// frames: whoever holds lines of them, copies of their entries or their translations must forget those.
-  std::vector<FreedPage> cover(TenantId tenant, std::span<const GuestMemory::PageChange> changes);
+  /// Maps what the tenant has allocated; under first touch, only makes it known, except for second mappings. Pages that it has
+  /// freed lose their frames. Whoever holds lines of pages that changed, copies of their entries or their translations
+  /// must forget those.
+  std::vector<ChangedPage> cover(TenantId tenant, std::span<const GuestMemory::PageChange> changes);
   /// Gives the page a frame, if it has none yet.
   void touch(TenantId tenant, VirtAddr va);
 
@@ -44,10 +53,14 @@ class AddressSpaces {
   /// changed: whoever holds a copy of it, or the translation, must forget it.
   PhysAddr remap(TenantId tenant, VirtAddr va);
 
-  /// Makes a page lie where another one of the tenant lies: a synonym. Returns where the entry lies that was changed. The page
-  /// may not be freed or moved afterwards.
+  /// Makes a page lie where another one of the tenant lies: a synonym. Returns where the entry lies that was changed. Neither
+  /// page may be moved afterwards; the frame is given back when the last of them is freed.
   PhysAddr alias(TenantId tenant, VirtAddr va, VirtAddr of);
 
+  /// Whether kernels may write to the page.
+  bool writable(TenantId tenant, VirtAddr va) const {
+    return !spaces_[index(tenant)].read_only.contains(va.raw >> shift_);
+  }
   u32 page_shift() const { return shift_; }
   /// What TLBs call the page of an address.
   u64 key_of(TenantId tenant, VirtAddr va) const { return page_key(tenant, shift_, va.raw >> shift_); }
@@ -76,6 +89,7 @@ class AddressSpaces {
     // Never iterated.
     std::unordered_map<u64, u64> far_frames;      // by page, counted from GuestMemory::kBase
     std::unordered_map<u64, PhysAddr> far_roots;  // by stretch
+    std::unordered_set<u64> read_only;            // pages
   };
 
   static u64 far_frame(const Space& space, u64 page) {
@@ -87,13 +101,16 @@ class AddressSpaces {
   /// Gives the page a new frame; returns where the entry lies that says so.
   PhysAddr place(TenantId tenant, VirtAddr va);
   /// Takes the frame away; returns where the entry lies that says so.
-  PhysAddr unmap(Space& space, VirtAddr va, PhysAddr frame);
+  ChangedPage unmap(Space& space, VirtAddr va, PhysAddr frame);
+  void cover_page(TenantId tenant, VirtAddr va, const GuestMemory::PageChange& change,
+                  std::vector<ChangedPage>& changed);
 
   FrameOrder order_;
   u32 shift_;
   FrameAllocator frames_;
   PageTables tables_;
   std::vector<Space> spaces_;
+  std::unordered_map<u64, u32> names_;  // of frames that have several, their number; never iterated
 };
 
 }  // namespace terrace

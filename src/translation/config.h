@@ -96,6 +96,7 @@ struct L2TlbConfig : TlbConfig {
   enum class Turn : u8 { kRequest, kInstruction };
   u32 hit_cycles = 10;
   u32 ports = 2;
+  u32 banks = 1;
   u32 miss_entries = 256;
   u32 link_cycles = 1;
   Turn turn = Turn::kRequest;
@@ -108,7 +109,11 @@ struct L2TlbConfig : TlbConfig {
   void describe(Fields& v) {
     TlbConfig::describe(v);
     v("hit_cycles", hit_cycles, in(1, 1000), "cycles of a look-up");
-    v("ports", ports, in(1, 64), "look-ups per cycle");
+    v("ports", ports, in(0, 64), "look-ups per cycle; 0: as many as come");
+    v("banks", banks, in(1, 64),
+      "banks, a power of two: of the look-ups in one cycle no two are in the same bank, which the lowest bits of the "
+      "page "
+      "number choose");
     v("miss_entries", miss_entries, in(1, 65536), "miss entries (MSHRs): pages that may wait for walks at a time");
     v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the L2 TLB, each way");
     v("turn", turn, {"request", "instruction"},
@@ -117,6 +122,10 @@ struct L2TlbConfig : TlbConfig {
     v.policy("fill", fill, "which TLB a translation is filled into");
     v("per_tenant", per_tenant,
       "every tenant has its own TLB of this size with this many ports; miss entries are shared");
+  }
+  void validate(Validation& v) const {
+    TlbConfig::validate(v);
+    v.require(std::has_single_bit(banks), "banks", "must be a power of two");
   }
 };
 
@@ -165,6 +174,7 @@ struct WalkCacheConfig {
 /// The forward-backward table behind a virtual L2.
 struct FbtConfig {
   enum class LargePages : u8 { kParts, kCounter };
+  enum class RwSynonyms : u8 { kFault, kCount };
   u32 entries = 0;
   u32 ways = 8;
   u32 cycles = 5;
@@ -173,6 +183,7 @@ struct FbtConfig {
   bool second_level = false;
   bool merge_misses = false;
   LargePages large_pages = LargePages::kParts;
+  RwSynonyms rw_synonyms = RwSynonyms::kFault;
   void describe(Fields& v) {
     v("entries", entries, in(0, 1 << 20), "pages in the table; 0: no table");
     v("ways", ways, in(1, 64), "associativity of the forward and of the backward table");
@@ -186,6 +197,9 @@ struct FbtConfig {
       "pages of more than 4 KB: parts: an entry for each 4 KB of them that is touched; counter: one entry that counts "
       "lines "
       "instead of naming them");
+    v("rw_synonyms", rw_synonyms, {"fault", "count"},
+      "a write under a name that does not lead, or an access under one to a page that was written to: fault: ends the "
+      "tenant; count: is counted and goes on");
   }
   void validate(Validation& v) const {
     v.require(entries % ways == 0 && (entries == 0 || std::has_single_bit(entries / ways)), "entries",

@@ -13,7 +13,8 @@ Fbt::Fbt(Scheduler& scheduler, const FbtConfig& config, Wiring wiring)
       wiring_(std::move(wiring)),
       table_(config.entries, config.ways, config.table_page_shift(wiring_.page_shift), wiring_.line_shift),
       ports_(config.ports),
-      leaving_(kMostLeaving) {
+      leaving_(kMostLeaving),
+      awaited_(kMaxTenants) {
   const u32 slices = static_cast<u32>(wiring_.slices.size()), lines = wiring_.lines_per_slice;
   misses_ = MissTable<FetchRef>(slices * lines, slices * lines);
   look_ups_ = WaitingRing<LookUp>(slices * lines);
@@ -133,6 +134,11 @@ bool Fbt::serve_notice(Cycle now) {
   if (to_memory_[slice].size() >= wiring_.notices_per_slice) return false;
   Notice notice = notices_.pop();
   DramRequest& request = notice.request;
+  if (request.notice == DramRequest::Notice::kSynonymWrite) {  // its page may have left meanwhile
+    ports_.take(request.tenant);
+    count_fault(LineKey::of_tenant(request.tenant, request.words), request.name, true);
+    return true;
+  }
   const u32 entry = table_.by_page(page_of(request.name));
   SIM_CHECK(entry != FbtTable::kNone, "line {:#x} of tenant {} was in the L2 and its page is not in the forward table",
             request.name.number(), index(request.tenant));
@@ -147,13 +153,13 @@ bool Fbt::serve_notice(Cycle now) {
     request.line = address(entry, request.name);
     results_.push({.kind = Result::Kind::kMemory, .port = slice, .at = now + config_.cycles, .request = request});
   }
-  line_left(entry, line_in_page(request.name));
+  if (!errs(Mistake::kKeepLineBit)) line_left(entry, line_in_page(request.name));
   return true;
 }
 
 bool Fbt::serve_cpu(Cycle now) {
   const CpuRequest request = from_cpu_.front();
-  if (!(request.shootdown ? serve_shootdown(request.page, now) : serve_probe(request.line, now))) return false;
+  if (!(request.shootdown ? serve_shootdown(request, now) : serve_probe(request.line, now))) return false;
   from_cpu_.pop_front();
   return true;
 }
@@ -176,15 +182,21 @@ bool Fbt::serve_probe(PhysAddr line, Cycle now) {
 }
 
 /// A page that is leaving already takes the shootdown with it.
-bool Fbt::serve_shootdown(u64 page, Cycle now) {
+bool Fbt::serve_shootdown(const CpuRequest& request, Cycle now) {
+  const u64 page = request.page;
   const u32 entry = table_.by_page(page);
   if (entry != FbtTable::kNone && !table_[entry].locked) evict(entry, now);
   if (entry != FbtTable::kNone && !table_[entry].locked) return false;  // too many are leaving
   ++stats.shootdowns;
   ports_.take(tenant_of_key(page));
-  if (entry == FbtTable::kNone) return ++stats.shootdowns_filtered, true;
+  if (entry == FbtTable::kNone) {
+    ++stats.shootdowns_filtered;
+    acknowledge(page, request.awaited);
+    return true;
+  }
   Leaving& its = *std::ranges::find(leaving_, entry, &Leaving::entry);
   if (its.shootdowns++ == 0) its.began = now;
+  its.awaited += request.awaited;
   return true;
 }
 
@@ -226,20 +238,24 @@ void Fbt::look_up(FetchRef ref, Cycle now) {
     const u32 victim = table_.in_the_way(request.line, page, all_locked);
     if (victim != FbtTable::kNone || all_locked) return make_room(ref, victim, now);
     entry = table_.add(request.line, page);
+    table_[entry].writable = may_write(page);
     ++stats.new_pages[request.tenant];
     return fetch_line(ref, entry, now);
   }
-  if (table_[entry].locked) return park(ref, entry);
+  if (table_[entry].locked && !errs(Mistake::kForgetPageLock)) return park(ref, entry);
   table_.use(entry);
   if (table_[entry].leading != page) return replay(ref, entry, now);
+  if (request.check && table_.has(entry, line_in_page(request.name))) return grant(ref, entry, now);
   ++stats.leading[request.tenant];
   fetch_line(ref, entry, now);
 }
 
 void Fbt::fetch_line(FetchRef ref, u32 entry, Cycle now) {
-  const Fetch& fetch = fetches_[ref];
+  Fetch& fetch = fetches_[ref];
   table_.set_line(entry, line_in_page(fetch.request.name));
   table_[entry].written |= fetch.request.for_write;
+  if (fetch.request.for_write) table_[entry].writable = may_write(table_[entry].leading);
+  if (!table_[entry].writable) fetch.request.tag |= kReadOnlyPage;
   results_.push(
       {.kind = Result::Kind::kMemory, .port = fetch.slice, .at = now + config_.cycles, .request = fetch.request});
   fetches_.free(ref);
@@ -250,25 +266,54 @@ void Fbt::replay(FetchRef ref, u32 entry, Cycle now) {
   const Fetch& fetch = fetches_[ref];
   const DramRequest& request = fetch.request;
   ++stats.synonyms[request.tenant];
-  stats.synonym_faults[request.tenant] += table_[entry].written || request.for_write;
   const LineKey leading = name_of(table_[entry].leading, line_in_page(request.name));
+  if (table_[entry].written || request.for_write) count_fault(request.name, leading, request.for_write);
   results_.push({.kind = Result::Kind::kCommand,
                  .port = fetch.slice,
                  .at = now + config_.cycles,
-                 .command = {SliceCommand::Kind::kReplay, request.name, leading, 0}});
+                 .command = {SliceCommand::Kind::kReplay, request.name, leading, 0, request.for_write,
+                             !may_write(page_of(request.name))}});
   fetches_.free(ref);
+}
+
+/// A write found its line with a permission that is out of date: the page table has the last word. (The frontend refuses what
+/// is forbidden when the instruction executes.)
+void Fbt::grant(FetchRef ref, u32 entry, Cycle now) {
+  const Fetch& fetch = fetches_[ref];
+  SIM_CHECK(may_write(table_[entry].leading), "tenant {} writes to page {:#x}, which may only be read",
+            index(fetch.request.tenant), table_[entry].leading);
+  ++stats.permission_checks[fetch.request.tenant];
+  table_[entry].writable = true;
+  results_.push({.kind = Result::Kind::kCommand,
+                 .port = fetch.slice,
+                 .at = now + config_.cycles,
+                 .command = {SliceCommand::Kind::kGrant, fetch.request.name, {}, 0}});
+  fetches_.free(ref);
+}
+
+/// By what TLBs and walks say; they are told of every change, so that it is what the page table says.
+bool Fbt::may_write(u64 page) const {
+  return !wiring_.writable || wiring_.writable(tenant_of_key(page), {page_of_key(page) << table_.page_shift()});
+}
+
+/// Whoever writes under one name and reads under another may find what is old in an L1: no GPU can go on from there.
+void Fbt::count_fault(LineKey name, LineKey leading, bool write) {
+  ++stats.synonym_faults[name.tenant()];
+  if (config_.rw_synonyms == FbtConfig::RwSynonyms::kCount || fault_) return;
+  fault_ = {name.tenant(), {name.number() << wiring_.line_shift}, {leading.number() << wiring_.line_shift}, write};
+  scheduler_.stop();
 }
 
 void Fbt::park(FetchRef ref, u32 entry) {
   ++stats.waits[fetches_[ref].request.tenant];
-  parked_.push_back({ref, entry});
+  parked_[entry].push_back({ref, ++parked_turns_});
+  ++parked_frames_.try_emplace(frame_of(ref), ParkedFrame{entry, 0}).first->second.look_ups;
 }
 
 /// Lines of one page wait together: a single other one goes for all of them.
 void Fbt::make_room(FetchRef ref, u32 victim, Cycle now) {
-  const auto frame = [this](FetchRef fetch) { return fetches_[fetch].request.line.raw >> table_.page_shift(); };
-  const auto same = std::ranges::find(parked_, frame(ref), [&](const Parked& parked) { return frame(parked.fetch); });
-  if (same != parked_.end()) return park(ref, same->entry);
+  if (const auto same = parked_frames_.find(frame_of(ref)); same != parked_frames_.end())
+    return park(ref, same->second.entry);
   if (victim != FbtTable::kNone) evict(victim, now);
   park(ref, victim != FbtTable::kNone && table_[victim].locked ? victim : FbtTable::kNone);
 }
@@ -315,14 +360,27 @@ void Fbt::check_l1s(u32 place) {
 void Fbt::leave(u32 place, Cycle now) {
   const Leaving gone = std::exchange(leaving_[place], {});
   const u32 entry = gone.entry;
+  const u64 page = table_[entry].leading;
+  if (wiring_.truth != nullptr) wiring_.truth->page_leaves(page);
   table_.remove(entry);
   stats.shootdowns_done += gone.shootdowns;
   if (gone.shootdowns > 0) stats.shootdown_cycles += now - gone.began;
-  std::erase_if(parked_, [&](const Parked& parked) {
-    if (parked.entry != entry && parked.entry != FbtTable::kNone) return false;
+  acknowledge(page, gone.awaited);
+  std::vector<Parked> freed = std::exchange(parked_[FbtTable::kNone], {});
+  if (const auto its = parked_.find(entry); its != parked_.end()) {
+    freed.insert(freed.end(), its->second.begin(), its->second.end());
+    parked_.erase(its);
+  }
+  std::ranges::sort(freed, {}, &Parked::turn);
+  for (const Parked& parked : freed) {
+    const auto frame = parked_frames_.find(frame_of(parked.fetch));
+    if (--frame->second.look_ups == 0) parked_frames_.erase(frame);
     look_ups_.push({parked.fetch, fetches_[parked.fetch].request.tenant, now});
-    return true;
-  });
+  }
+}
+
+void Fbt::acknowledge(u64 page, u32 awaited) {
+  awaited_[index(tenant_of_key(page))] -= awaited;
 }
 
 bool Fbt::serve_forward_look_up(Cycle now) {
@@ -424,10 +482,12 @@ void Fbt::probe(PhysAddr line, Cycle now) {
   scheduler_.wake(self_, now);
 }
 
-void Fbt::shoot_down(u64 key, Cycle now) {
+void Fbt::ask_to_shoot_down(u64 key, bool awaited, Cycle now) {
   const u64 parts = page_bytes_of_key(key) >> table_.page_shift();
   for (u64 i = 0; i < parts; ++i) {
+    awaited_[index(tenant_of_key(key))] += awaited;
     from_cpu_.push_back({.shootdown = true,
+                         .awaited = awaited,
                          .page = page_key(tenant_of_key(key), table_.page_shift(), page_of_key(key) * parts + i),
                          .line = {}});
   }
@@ -435,7 +495,8 @@ void Fbt::shoot_down(u64 key, Cycle now) {
 }
 
 void Fbt::shoot_down_all(Cycle now) {
-  table_.each_page([this](u64 page) { from_cpu_.push_back({.shootdown = true, .page = page, .line = {}}); });
+  table_.each_page(
+      [this](u64 page) { from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}}); });
   scheduler_.wake(self_, now);
 }
 
@@ -468,7 +529,9 @@ bool Fbt::idle() const {
 void Fbt::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " misses of the L2 await their translation\n";
   if (!look_ups_.empty()) out << look_ups_.size() << " wait to be looked up\n";
-  if (!parked_.empty()) out << parked_.size() << " wait for a page to leave the table\n";
+  u32 parked = 0;
+  for (const auto& [frame, its] : parked_frames_) parked += its.look_ups;
+  if (parked > 0) out << parked << " wait for a page to leave the table\n";
   for (const Leaving& page : leaving_) {
     if (page.entry == FbtTable::kNone) continue;
     out << "a page leaves: ";

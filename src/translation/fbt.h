@@ -11,6 +11,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -26,13 +29,14 @@
 #include "wire/dram.h"
 #include "wire/fbt.h"
 #include "wire/line_map.h"
+#include "wire/line_truth.h"
 #include "wire/translate.h"
 
 namespace terrace {
 
 struct FbtStats {
   PerTenant<Counter> fetches, write_backs, dropped, written, requests, answers;
-  PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits;
+  PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits, permission_checks;
   PerTenant<Counter> forward_lookups, forward_hits;
   Counter evictions, evicted_lines, l1_checks;
   Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles;
@@ -48,6 +52,8 @@ struct FbtStats {
     v("synonyms", synonyms, "lines", "look-ups that found another page leading, and were replayed under its name");
     v("synonym_faults", synonym_faults, "lines", "of those, accesses to a page that was written to, and writes");
     v("waits", waits, "lines", "look-ups that waited for a page to leave");
+    v("permission_checks", permission_checks, "lines",
+      "writes to lines of the L2 whose permission was out of date, permitted by the page table");
     v("forward_lookups", forward_lookups, "pages", "misses of the L2 TLB looked up in the forward table");
     v("forward_hits", forward_hits, "pages", "of those, hits, which need no walk");
     v("evictions", evictions, "pages", "pages that made room");
@@ -63,8 +69,16 @@ struct FbtStats {
     v.ratio("forward_hit_rate", sum(forward_hits), sum(forward_lookups), "hits per look-up in the forward table");
     v.identity("every translation arrives", sum(requests), sum(answers));
     v.identity("every miss finds its page, makes it lead or is replayed", sum(fetches),
-               sum(leading, new_pages, synonyms));
+               sum(leading, new_pages, synonyms, permission_checks));
   }
+};
+
+/// An access that read-write synonyms make impossible to carry out: by line addresses of a tenant.
+struct SynonymFault {
+  TenantId tenant{};
+  VirtAddr va;       // that was asked for
+  VirtAddr leading;  // under which it is cached
+  bool write = false;
 };
 
 class Fbt final : public Unit {
@@ -93,6 +107,9 @@ class Fbt final : public Unit {
     u32 notices_per_slice = 1;             // lines on their way out that wait here
     u32 line_shift = 7;
     u32 page_shift = 12;
+    /// What the page table says of a page of that size: may kernels write to it? All may be when nobody says.
+    std::function<bool(TenantId tenant, VirtAddr page)> writable = {};
+    const LineTruth* truth = nullptr;  // may be none
   };
   Fbt(Scheduler& scheduler, const FbtConfig& config, Wiring wiring);
   void connect(UnitId self) { self_ = self; }
@@ -109,9 +126,22 @@ class Fbt final : public Unit {
   void probe(PhysAddr line, Cycle now);
   /// The mapping or the permissions of a page change: its lines leave all caches, and nothing of it is fetched meanwhile. It
   /// is acknowledged (shootdowns_done, shootdowns_filtered) when nothing is left. What TLBs know is not the table's business.
-  void shoot_down(u64 key, Cycle now);
+  void shoot_down(u64 key, Cycle now) { ask_to_shoot_down(key, false, now); }
+  /// Likewise, and whoever asks waits until it is acknowledged.
+  void shoot_down_and_wait(u64 key, Cycle now) { ask_to_shoot_down(key, true, now); }
+  /// Whether one that is waited for has not been acknowledged.
+  bool shooting_down(TenantId tenant) const { return awaited_[index(tenant)] > 0; }
   /// Likewise for all pages.
   void shoot_down_all(Cycle now);
+  /// Names the pages that lead for a stretch of physical memory, by key.
+  template <class F>
+  void each_leading(PhysAddr first, u64 bytes, F&& each) const {
+    for (u64 at = 0; at < bytes; at += u64{1} << table_.page_shift()) {
+      if (const u32 entry = table_.by_frame({first.raw + at}); entry != FbtTable::kNone) each(table_[entry].leading);
+    }
+  }
+  /// The first fault since the last call. The run stops in its cycle.
+  std::optional<SynonymFault> take_fault() { return std::exchange(fault_, std::nullopt); }
   bool idle() const;
   const FbtTable& table() const { return table_; }
   /// Whether the table knows that the L2 has, or awaits, this line under this name.
@@ -159,16 +189,22 @@ class Fbt final : public Unit {
     bool in_l1s = false;
     u32 shootdowns = 0;  // that end with it,
     Cycle began = 0;     // the first of them then
+    u32 awaited = 0;     // so many of them are waited for
   };
   /// What a CPU, or the driver on it, asks for.
   struct CpuRequest {
-    bool shootdown = false;
+    bool shootdown = false, awaited = false;
     u64 page = 0;   // key of the page to shoot down
     PhysAddr line;  // to take
   };
   struct Parked {
     FetchRef fetch;
-    u32 entry;  // that must leave first; kNone: any
+    u64 turn;  // among all that were parked
+  };
+  /// Look-ups of a frame that are parked.
+  struct ParkedFrame {
+    u32 entry;  // that the first of them waits for
+    u32 look_ups;
   };
   /// Chosen: so many pages leave at a time, at most.
   static constexpr u32 kMostLeaving = 16;
@@ -182,7 +218,9 @@ class Fbt final : public Unit {
   bool serve_notice(Cycle now);
   bool serve_cpu(Cycle now);
   bool serve_probe(PhysAddr line, Cycle now);
-  bool serve_shootdown(u64 page, Cycle now);
+  bool serve_shootdown(const CpuRequest& request, Cycle now);
+  void ask_to_shoot_down(u64 key, bool awaited, Cycle now);
+  void acknowledge(u64 page, u32 awaited);
   bool serve_look_up(Cycle now);
   Cycle oldest_forward() const;
   bool serve_forward_look_up(Cycle now);
@@ -192,6 +230,11 @@ class Fbt final : public Unit {
   void look_up(FetchRef ref, Cycle now);
   void fetch_line(FetchRef ref, u32 entry, Cycle now);
   void replay(FetchRef ref, u32 entry, Cycle now);
+  void grant(FetchRef ref, u32 entry, Cycle now);
+  bool may_write(u64 page) const;
+  void count_fault(LineKey name, LineKey leading, bool write);
+  bool errs(Mistake mistake) const { return wiring_.truth != nullptr && wiring_.truth->mistake.strikes(mistake); }
+  u64 frame_of(FetchRef ref) const { return fetches_[ref].request.line.raw >> table_.page_shift(); }
   void park(FetchRef ref, u32 entry);
   void make_room(FetchRef ref, u32 victim, Cycle now);
   void evict(u32 entry, Cycle now);
@@ -234,8 +277,13 @@ class Fbt final : public Unit {
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
   std::deque<CpuRequest> from_cpu_;
-  std::vector<Parked> parked_;  // few, if any
-  u32 turn_ = 0;                // the input of the forward look-ups that is asked first
+  // Look-ups that wait for a page to leave, by the entry that must go first (kNone: any). Never iterated.
+  std::unordered_map<u32, std::vector<Parked>> parked_;
+  std::unordered_map<u64, ParkedFrame> parked_frames_;
+  u64 parked_turns_ = 0;
+  std::vector<u32> awaited_;  // by tenant
+  std::optional<SynonymFault> fault_;
+  u32 turn_ = 0;  // the input of the forward look-ups that is asked first
 };
 
 }  // namespace terrace

@@ -21,7 +21,8 @@ class FbtTable {
     u64 lines = 0;    // a bit for each line that the L2 has or awaits; unused when a page has more than 64
     u32 count = 0;    // of those lines
     bool written = false;
-    bool locked = false;  // it is on its way out
+    bool writable = true;  // what lines of the page are given as its permission
+    bool locked = false;   // it is on its way out
   };
   static constexpr u32 kNone = ~u32{0};
 

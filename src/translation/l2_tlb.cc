@@ -13,13 +13,16 @@ L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
       requests_(wiring_.requests),
       tlbs_(wiring_.tlbs, Tlb(config, wiring_.mistake)),
       tlb_ports_(wiring_.tlbs, CyclePorts(config.ports)),
+      taken_banks_(wiring_.tlbs),
       passed_over_((wiring_.replies.size() + 63) / 64),
       fill_policy_(config.fill.make(
           {.tenants = wiring_.tenants, .sms = wiring_.sms, .warps = wiring_.warps, .seed = wiring_.seed})),
       bypass_(TlbConfig{.entries = fill_policy_->bypass_entries()}, wiring_.mistake),
       // A port that does not merge asks for a page as often as it may await answers.
       misses_(config.miss_entries, static_cast<u32>(wiring_.replies.size()) * wiring_.replies_per_port),
-      hits_(config.ports * wiring_.tlbs * (config.hit_cycles + 1)),
+      // Without a limit, as many as may await answers.
+      hits_(config.ports == 0 ? static_cast<u32>(wiring_.replies.size()) * wiring_.replies_per_port
+                              : config.ports * wiring_.tlbs * (config.hit_cycles + 1)),
       held_up_((wiring_.replies.size() + 63) / 64),
       nobody_(held_up_.size()),
       held_key_(wiring_.replies.size()),
@@ -144,14 +147,20 @@ void L2Tlb::look_up(Cycle now) {
   // While every place for a miss is taken, those that need one are not asked again.
   passed_over_ = misses_.full() ? held_up_ : nobody_;
   for (CyclePorts& ports : tlb_ports_) ports.begin();
-  for (u32 left = config_.ports * static_cast<u32>(tlbs_.size()); left > 0;) {
+  if (has_banks()) std::ranges::fill(taken_banks_, 0);
+  // Every request that is looked up leaves the queue, and every other one is passed over: it ends without a limit too.
+  for (u32 left = config_.ports == 0 ? ~u32{0} : config_.ports * static_cast<u32>(tlbs_.size()); left > 0;) {
     const u32 sm = requests_->next_ready(pointer_, passed_over_);
     if (sm == Funnel<TranslationRequest>::kNoInput) return;
     const TranslationRequest& request = requests_->front(sm);
     const TenantId tenant = request.tenant;
     CyclePorts& ports = tlb_ports_[tlb_number(tenant)];
     const u64 own = u64{1} << sm % 64;
-    if (!ports.any_free()) {
+    u64& taken = taken_banks_[tlb_number(tenant)];
+    const u64 bank = has_banks() ? bank_of(request.key) : 0;
+    const bool conflict = (taken & bank) != 0;
+    if (!ports.any_free() || conflict) {
+      bank_stats.conflicts[tenant] += conflict && ports.any_free();
       passed_over_[sm / 64] |= own;
       continue;
     }
@@ -163,6 +172,7 @@ void L2Tlb::look_up(Cycle now) {
     }
     held_up_[sm / 64] &= ~own;
     ports.take(tenant);
+    taken |= bank;
     const u32 inst = requests_.pop(sm, now).inst;
     const bool goes_on =
         config_.turn == L2TlbConfig::Turn::kInstruction && !requests_->empty(sm) && requests_->front(sm).inst == inst;

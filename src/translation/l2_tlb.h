@@ -45,6 +45,14 @@ struct BypassCacheStats {
   }
 };
 
+/// Of a TLB that is divided into banks.
+struct L2TlbBankStats {
+  PerTenant<Counter> conflicts;
+  void describe(StatFields& v) {
+    v("conflicts", conflicts, "cycles", "requests that found their bank taken, summed over cycles");
+  }
+};
+
 class L2Tlb final : public Unit {
  public:
   /// An MMU: requests go into one input, or into one for each tenant, which it then holds up apart.
@@ -87,8 +95,10 @@ class L2Tlb final : public Unit {
 
   L2TlbStats stats;
   BypassCacheStats bypass_stats;
+  L2TlbBankStats bank_stats;
   TlbFillPolicy& fill_policy() const { return *fill_policy_; }
   bool has_bypass_cache() const { return bypass_.exists(); }
+  bool has_banks() const { return config_.banks > 1; }
   Blame blame;
 
  private:
@@ -135,6 +145,8 @@ class L2Tlb final : public Unit {
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
   void say_what_inputs_wait_for();
+  /// What no two look-ups of a cycle have in common, as a bit.
+  u64 bank_of(u64 key) const { return u64{1} << (key & (config_.banks - 1)); }
   u32 tlb_number(TenantId tenant) const { return tlbs_.size() == 1 ? 0 : index(tenant); }
   Tlb& tlb_of(TenantId tenant) { return tlbs_[tlb_number(tenant)]; }
   Cycle next_wakeup(Cycle now);
@@ -144,6 +156,7 @@ class L2Tlb final : public Unit {
   WaitingFunnel<TranslationRequest> requests_;
   std::vector<Tlb> tlbs_;  // one, or one for each tenant
   std::vector<CyclePorts> tlb_ports_;
+  std::vector<u64> taken_banks_;  // by TLB, a bit each: of this cycle
   std::vector<u64> passed_over_;  // SMs that are not asked in this tick, a bit each
   std::unique_ptr<TlbFillPolicy> fill_policy_;
   Tlb bypass_;                                             // none unless the policy wants one

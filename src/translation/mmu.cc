@@ -9,6 +9,15 @@
 
 namespace terrace {
 
+namespace {
+
+/// Out of the way of what runs without a timeline.
+[[gnu::cold, gnu::noinline]] void keep_span(Sampled<WalkSpan>& spans, const WalkSpan& span) {
+  spans.add(span);
+}
+
+}  // namespace
+
 Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring)
     : config_(config),
       line_mask_(line_bytes - 1),
@@ -251,6 +260,8 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   --stats.under_way;
   stats.service_cycles[walk.tenant] += now - its.started;
   event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
+  if (walk_spans_) [[unlikely]]
+    keep_span(*walk_spans_, {walk.page, walk.arrived, its.started, now, walker, its.reads, walk.tenant});
   tlb1_.fill(walk.key, frame);
   tlb2_.fill(walk.key, frame);
   results_.push({{walk.key, frame, {.sequence = its.sequence, .finished = now, .accesses = its.reads}}, now});

@@ -24,6 +24,7 @@
 #include "translation/walk_cache.h"
 #include "translation/walk_memory.h"
 #include "translation/walk_queues.h"
+#include "wire/timeline.h"
 #include "wire/translate.h"
 
 namespace terrace {
@@ -87,6 +88,10 @@ class Mmu final : public Unit {
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
+  /// From now on: keeps walks that end, at most so many. Before the first cycle.
+  void keep_walks(std::size_t most) { walk_spans_ = std::make_unique<Sampled<WalkSpan>>(most); }
+  /// Null when they are not kept.
+  const Sampled<WalkSpan>* kept_walks() const { return walk_spans_.get(); }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) { blame.settle(now); }
 
@@ -182,6 +187,7 @@ class Mmu final : public Unit {
   std::array<u32, WalkPath::kWays> first_link_{};
   OutletRing<Result> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
+  std::unique_ptr<Sampled<WalkSpan>> walk_spans_;  // null: no timeline is wanted
 };
 
 }  // namespace terrace

@@ -55,10 +55,10 @@ PhysAddr PageTables::leaf_node(PhysAddr root, VirtAddr va) {
   return at;
 }
 
-PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame) {
+PhysAddr PageTables::map(PhysAddr root, VirtAddr va, PhysAddr frame, bool writable) {
   const PhysAddr at = leaf_node(root, va);
   const u64 entry = shape_.entry_of(shape_.leaf_level(), va);
-  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf;
+  node(at)[entry] = frame.raw | TableEntry::kPresent | TableEntry::kLeaf | (writable ? TableEntry::kWritable : 0);
   return shape_.address(at, entry);
 }
 

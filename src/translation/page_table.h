@@ -44,13 +44,14 @@ class TableShape {
   u64 mask_[kTableLevels + 1] = {};
 };
 
-/// One entry: where the next node, or the page, begins; and which of the two it is. What may be written is no business
-/// of translation: the frontend refuses it when the instruction executes.
+/// One entry: where the next node, or the page, begins; which of the two it is; and whether a page may be written. (The
+/// frontend refuses a forbidden store when the instruction executes: no walk meets one.)
 struct TableEntry {
-  static constexpr u64 kPresent = 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
+  static constexpr u64 kPresent = 1, kWritable = 1 << 1, kLeaf = 1 << 7, kFlags = 0xfff;  // where x86-64 has them
   u64 raw = 0;
   bool present() const { return raw & kPresent; }
   bool leaf() const { return raw & kLeaf; }
+  bool writable() const { return raw & kWritable; }
   PhysAddr target() const { return {raw & ~kFlags}; }
 };
 
@@ -62,7 +63,7 @@ class PageTables {
   /// A new, empty table; returns its root. All its nodes lie in this part of memory.
   PhysAddr make_root(u32 part = 0);
   /// Says where a page lies, or from now on lies; returns where the entry that says so is.
-  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame);
+  PhysAddr map(PhysAddr root, VirtAddr va, PhysAddr frame, bool writable = true);
   /// The page lies nowhere any more; returns where its entry is. Nodes stay.
   PhysAddr unmap(PhysAddr root, VirtAddr va);
   /// What lies in memory there. Reading where no node lies is a broken walk.

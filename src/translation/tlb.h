@@ -39,6 +39,7 @@ class Tlb {
     holds_any_ = config.entries > 0;
   }
   bool exists() const { return holds_any_; }
+  void observe(TagObserver* observer) { tags_.observe(observer); }
 
   /// The entry that holds the page, or negative; nothing changes.
   i32 find(u64 key) const { return holds_any_ ? tags_.find(tag(key)) : -1; }

@@ -29,10 +29,13 @@ struct alignas(64) Access {
   u8 bytes = 0;             // of data that a store carries; 0 means a whole line
   bool past_l1 = false;     // a load that neither looks into the L1 nor fills it
   bool tlb_missed = false;  // its page was not in the L1 TLB
-  u32 owner = 0;            // what the birthplace needs to find its own record again
-  u32 atomic = 0;           // AtomicRef of an atomic
-  u64 lanes = 0;            // the lanes of an atomic that touch this line
-  u64 words = 0;            // the 4-byte words of the line that are touched in full
+  // Behind a virtual L2 with a forward-backward table.
+  bool checked : 1 = false;  // a write that the table has permitted; a load of a line whose page kernels may not write
+  bool may_map : 1 = false;  // a load that was replayed, through a name under which kernels may not write
+  u32 owner = 0;             // what the birthplace needs to find its own record again
+  u32 atomic = 0;            // AtomicRef of an atomic
+  u64 lanes = 0;             // the lanes of an atomic that touch this line
+  u64 words = 0;             // the 4-byte words of the line that are touched in full
 };
 static_assert(sizeof(Access) == 64);
 

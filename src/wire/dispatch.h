@@ -24,6 +24,7 @@ struct SmRoom {
   void give_back(const SmRoom& needs) {
     warps += needs.warps, blocks += needs.blocks, registers += needs.registers, shared_bytes += needs.shared_bytes;
   }
+  friend bool operator==(const SmRoom&, const SmRoom&) = default;
 };
 
 struct BlockStart {
@@ -32,6 +33,7 @@ struct BlockStart {
   u32 warps = 0;
   TenantId tenant{};
   std::shared_ptr<const BlockImage> image = nullptr;  // of a block that goes on; none: it begins
+  bool shares_sm = false;                             // blocks of other tenants may be there
 };
 
 /// A block that left its SM before it had ended, with all that it needs to go on elsewhere.

@@ -33,6 +33,21 @@ struct TenantEpoch {
   friend bool operator==(const TenantEpoch&, const TenantEpoch&) = default;
 };
 
+/// Of what is counted; peaks have no difference.
+inline TenantEpoch difference(const TenantEpoch& after, const TenantEpoch& before) {
+  TenantEpoch epoch{.warp_instructions = after.warp_instructions - before.warp_instructions,
+                    .thread_instructions = after.thread_instructions - before.thread_instructions,
+                    .blocks_done = after.blocks_done - before.blocks_done,
+                    .l2_requests = after.l2_requests - before.l2_requests,
+                    .l2_hits = after.l2_hits - before.l2_hits,
+                    .dram_lines = after.dram_lines - before.dram_lines};
+  for (u32 level = 0; level < kWalkLevels; ++level) {
+    epoch.walk_lookups[level] = after.walk_lookups[level] - before.walk_lookups[level];
+    epoch.walk_hits[level] = after.walk_hits[level] - before.walk_hits[level];
+  }
+  return epoch;
+}
+
 /// What every tenant did in the epoch that has ended, by tenant.
 using TenantEpochs = std::span<const TenantEpoch>;
 

@@ -129,6 +129,10 @@ void LineTruth::enters_l2(LineKey name, const LineCopy& copy) {
             "line {:#x} is in the L2 and the forward-backward table does not know of it", name.raw());
 }
 
+void LineTruth::redirects(const Access& access) {
+  writes_[writer(line_of(page_table_(access.tenant, access.va)), access.sm)].several = true;
+}
+
 void LineTruth::leaves_l2(LineKey name) {
   if (name.is_physical()) return;
   const auto its = line_named_.find(name.raw());
@@ -139,15 +143,35 @@ void LineTruth::leaves_l2(LineKey name) {
   line_named_.erase(its);
 }
 
+void LineTruth::page_leaves(u64 page_key) const {
+  SIM_CHECK(!is_in_l1s || !is_in_l1s(page_key),
+            "page {:#x} leaves the forward-backward table and an L1 holds lines of it", page_key);
+}
+
+/// The writes of an SM that it must find again. Two names of one line are no way from a store to a load: whoever writes under
+/// one and reads under the other needs a new launch in between, as CUDA has it.
+u32 LineTruth::own_writes(u64 line, VirtAddr va, SmId sm) const {
+  const Writes& its = writes(line, sm);
+  return its.several || its.name != va.raw / line_bytes_ ? 0 : its.sent;
+}
+
 /// A request reaches the L2 later than now: it must find at least what has been performed by now, and every write that
 /// its SM sent before it, itself included.
 WantedLine LineTruth::asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const {
   const u64 line = line_of(page_table_(tenant, va));
-  return {.line = line, .oldest = look(line).latest, .own = writes(line, sm).sent + write};
+  const u32 own = own_writes(line, va, sm);
+  // The first write under a name demands itself only if no other name has been used.
+  const bool counts = own > 0 || writes(line, sm).sent == 0;
+  return {.line = line, .oldest = look(line).latest, .own = own + (write && counts), .sm = sm};
 }
 
 void LineTruth::writes_line(TenantId tenant, VirtAddr va, SmId sm) {
-  ++writes_[writer(line_of(page_table_(tenant, va)), sm)].sent;
+  const u64 line = line_of(page_table_(tenant, va)), name = va.raw / line_bytes_, host = look(line).host;
+  Writes& its = writes_[writer(line, sm)];
+  its.several = its.host == host && (its.several || (its.sent > 0 && its.name != name));
+  its.name = name;
+  its.host = host;
+  ++its.sent;
 }
 
 WantedLine LineTruth::asks(LineKey physical) const {
@@ -173,7 +197,7 @@ void LineTruth::updates(LineCopy& copy, SmId sm) const {
 WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
   const u64 number = line_of(page_table_(tenant, va));
   const u64 from = index(sm) < l1_is_from_.size() ? l1_is_from_[index(sm)][index(tenant)] : 0;
-  return {number, look(number).latest_at(from), writes(number, sm).sent};
+  return {number, look(number).latest_at(from), own_writes(number, va, sm), sm};
 }
 
 /// What is permitted. An answer must be of the physical line that the page table gives for the tenant and the virtual
@@ -190,8 +214,9 @@ void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const 
             copy.line);
   SIM_CHECK(copy.version >= wanted.oldest, "a load of line {:#x} gets version {}, but must see {}", copy.line,
             copy.version, wanted.oldest);
-  SIM_CHECK(copy.own >= wanted.own, "a load of line {:#x} sees {} of the {} writes that its own SM made before",
-            copy.line, copy.own, wanted.own);
+  SIM_CHECK(copy.own >= wanted.own || writes(copy.line, wanted.sm).several,
+            "a load of line {:#x} sees {} of the {} writes that its own SM made before", copy.line, copy.own,
+            wanted.own);
 }
 
 }  // namespace terrace

@@ -35,6 +35,7 @@ struct WantedLine {
   u64 line = 0;  // by the page table
   u64 oldest = 0;
   u32 own = 0;
+  SmId sm{};
 };
 
 class LineTruth {
@@ -63,8 +64,13 @@ class LineTruth {
   // A line with a virtual name is kept in the L2 from now on, or no more: no line has two names there, and a table that keeps
   // track of lines knows of each.
   void enters_l2(LineKey name, const LineCopy& copy);
+  // A write under a name that does not lead is sent on to the one that does: others may overtake it.
+  void redirects(const Access& access);
   void leaves_l2(LineKey name);
   std::function<bool(LineKey)> is_tracked;
+  // A page has left that table: no L1 holds lines of it.
+  void page_leaves(u64 page_key) const;
+  std::function<bool(u64 page_key)> is_in_l1s;
 
   // An SM: an access leaves the head of its queue; a store or atomic counts as sent from then on. What a walker asks for.
   WantedLine asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const;
@@ -90,7 +96,11 @@ class LineTruth {
   };
   struct Writes {
     u32 sent = 0, performed = 0;
+    u64 name = 0;          // the virtual line that was written, since the host wrote last
+    u64 host = 0;          // that write of the host
+    bool several = false;  // there were several names
   };
+  u32 own_writes(u64 line, VirtAddr va, SmId sm) const;
   struct InFlight {
     WantedLine wanted;
     LineCopy copy;
@@ -142,7 +152,9 @@ class LineTruth {
   void performs(LineCopy&, const Access&) const {}
   void answers(AccessRef, const Access&, const LineCopy&) const {}
   void enters_l2(LineKey, const LineCopy&) const {}
+  void redirects(const Access&) const {}
   void leaves_l2(LineKey) const {}
+  void page_leaves(u64) const {}
   WantedLine asks(TenantId, VirtAddr, SmId, bool) const { return {}; }
   void writes_line(TenantId, VirtAddr, SmId) const {}
   WantedLine asks(LineKey) const { return {}; }

@@ -14,7 +14,10 @@ enum class Mistake : u8 {
   kNeighboursFrame,  // a TLB returns the frame beside the right one
   kSkipFlush,        // a TLB is not flushed
   kLoseWriteBack,    // a dirty line leaves the L2 and never reaches memory
-  kKeepL1            // an L1 is not emptied when a kernel is launched
+  kKeepL1,           // an L1 is not emptied when a kernel is launched
+  kKeepLineBit,      // the forward-backward table does not hear that a line left
+  kForgetPageLock,   // it lets lines of a page through that is on its way out
+  kSkipL1Filter      // an L1 does not look whether it holds lines of such a page
 };
 
 class PlantedMistake {

@@ -27,6 +27,7 @@ class DispatcherBench {
     SmRoom room{.warps = 8, .blocks = 8, .registers = 65536, .shared_bytes = 65536};
     std::vector<std::vector<u32>> sms_of_tenant = {{0, 1}, {}};
     bool take_turns = false;
+    ContextMover mover = {};
   };
   DispatcherBench() : DispatcherBench(Options{}) {}
   explicit DispatcherBench(const Options& options) : blocks(options.sms) {
@@ -37,7 +38,7 @@ class DispatcherBench {
       ports.push_back({starts_[i].get(), done_[i].get()});
     }
     unit = std::make_unique<BlockDispatcher>(scheduler, options.room, kWidth, ports, options.sms_of_tenant,
-                                             options.take_turns);
+                                             options.take_turns, options.mover);
     const UnitId id = scheduler.add(*unit, "dispatcher");
     unit->connect(id);
     for (u32 i = 0; i < options.sms; ++i) {
@@ -194,7 +195,7 @@ TEST(DispatcherBench, UnfinishedBlocksOfAnOlderLaunchGoFirst) {
   bench.run(50);
   const auto image = std::make_shared<const BlockImage>();
   EXPECT_EQ(bench.unit->context_bytes(kOne, kSecond), 2 * bench.unit->context_bytes(kOne, kFirst));
-  bench.unit->take_back(0, {{0, kFirst, kOne, image}, {0, kSecond, kOne, image}}, 50, 80);
+  bench.unit->take_back(0, {{0, kFirst, kOne, image}, {0, kSecond, kOne, image}}, 50);
   bench.run();
   Launches launches;
   for (const auto& block : bench.blocks[0].seen) launches.push_back(block.what.launch);
@@ -231,7 +232,7 @@ TEST(DispatcherBench, AnSmThatChangesHandsGetsItsFirstBlockWhenAllOthersAreBack)
   bench.unit->launch(kOne, shape(2), 10);
   bench.run(50);
   bench.unit->launch(kTwo, shape(1), 50);
-  bench.unit->assign({{}, {0}}, 50);
+  bench.unit->assign({SmUse{kTwo}}, 50);
   bench.give_back(100, 0);
   bench.give_back(200, 0);
   bench.run();
@@ -239,16 +240,24 @@ TEST(DispatcherBench, AnSmThatChangesHandsGetsItsFirstBlockWhenAllOthersAreBack)
   EXPECT_EQ(bench.blocks[0].seen[2].what.tenant, kTwo);
 }
 
+/// The registers of a block of shape() take this many cycles to memory.
+constexpr Cycle kContextCycles = 30;
+const ContextMover kMover(kWidth * 8 * 4, kContextCycles);
+
 TEST(DispatcherBench, UnfinishedBlocksGoBeforeThoseThatHaveNotBegunAndBringTheirImage) {
-  DispatcherBench bench({.sms = 1, .room = {.warps = 1, .blocks = 1, .registers = 65536}, .sms_of_tenant = {{0}}});
+  DispatcherBench bench(
+      {.sms = 1, .room = {.warps = 1, .blocks = 1, .registers = 65536}, .sms_of_tenant = {{0}}, .mover = kMover});
   bench.unit->launch(kOne, shape(3), 10);
   bench.run(50);
   const auto image = std::make_shared<const BlockImage>();
-  bench.unit->take_back(0, {{0, kFirst, kOne, image}}, 50, 80);
-  bench.give_back(100, 0);
+  EXPECT_EQ(bench.unit->take_back(0, {{0, kFirst, kOne, image}}, 50), 50 + kContextCycles);
+  bench.give_back(150, 0);
   bench.run();
   EXPECT_EQ(bench.numbers(0), (Numbers{0, 0, 1}));
-  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 81, 102})) << "the SM is closed until cycle 80";
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 51 + 2 * kContextCycles, 152}))
+      << "the SM is closed until its registers have left, and the block goes on when they are back";
+  EXPECT_EQ(bench.unit->saved_bytes(kOne), bench.unit->context_bytes(kOne, kFirst));
+  EXPECT_EQ(bench.unit->restored_bytes(kOne), bench.unit->context_bytes(kOne, kFirst));
   EXPECT_EQ(bench.blocks[0].seen[1].what.image, image);
   EXPECT_EQ(bench.blocks[0].seen[2].what.image, nullptr);
 }
@@ -271,13 +280,81 @@ TEST(DispatcherBench, InTurnsOnlyTheTenantWhoseTurnItIsSends) {
 
 TEST(DispatcherBench, WhoHoldsAnSmIsKnownUntilItsLastBlockIsBack) {
   DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}, {}}});
-  EXPECT_EQ(bench.unit->holder(0), std::nullopt);
+  EXPECT_TRUE(bench.unit->empty(0));
   bench.unit->launch(kOne, shape(1), 10);
   bench.run(11);
-  EXPECT_EQ(bench.unit->holder(0), kOne) << "on its way";
+  EXPECT_EQ(bench.unit->held(0, kOne), 1u) << "on its way";
+  EXPECT_EQ(bench.unit->held(0, kTwo), 0u);
   bench.give_back(50, 0);
   bench.run();
-  EXPECT_EQ(bench.unit->holder(0), std::nullopt);
+  EXPECT_EQ(bench.unit->held(0, kOne), 0u);
+  EXPECT_TRUE(bench.unit->empty(0));
+}
+
+TEST(DispatcherBench, ContextsShareThePathToMemory) {
+  DispatcherBench bench({.sms = 2, .sms_of_tenant = {{0, 1}}, .mover = kMover});
+  bench.unit->launch(kOne, shape(2), 10);
+  bench.run(50);
+  const auto image = std::make_shared<const BlockImage>();
+  EXPECT_EQ(bench.unit->take_back(0, {{0, kFirst, kOne, image}}, 50), 50 + kContextCycles);
+  EXPECT_EQ(bench.unit->take_back(1, {{1, kFirst, kOne, image}}, 50), 50 + 2 * kContextCycles);
+  bench.run();
+  ASSERT_EQ(bench.blocks[0].seen.size(), 3u) << "the SM that is open first has room for both";
+  EXPECT_EQ(bench.blocks[0].times()[1], 51 + 3 * kContextCycles);
+  EXPECT_EQ(bench.blocks[0].times()[2], 51 + 4 * kContextCycles);
+}
+
+TEST(DispatcherBench, ABlockThatIsNotYetBackIsGoneWithItsTenant) {
+  DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}}, .mover = kMover});
+  bench.unit->launch(kOne, shape(1), 10);
+  bench.run(50);
+  bench.unit->take_back(0, {{0, kFirst, kOne, std::make_shared<const BlockImage>()}}, 50);
+  bench.run(100);
+  EXPECT_TRUE(bench.unit->restores(0));
+  bench.unit->cancel(kOne);
+  EXPECT_FALSE(bench.unit->restores(0));
+  EXPECT_TRUE(bench.unit->empty(0));
+  EXPECT_EQ(bench.finished(), Launches{kFirst});
+  bench.run();
+  EXPECT_EQ(bench.numbers(0), Numbers{0}) << "nothing comes any more";
+}
+
+TEST(DispatcherBench, OnASharedSmEachTenantHasItsQuota) {
+  DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}, {}}});
+  SmUse use;
+  use.quotas[0] = 2;
+  use.quotas[1] = 3;
+  bench.unit->assign({use}, 1);
+  bench.unit->launch(kOne, shape(9), 10);
+  bench.unit->launch(kTwo, shape(9), 10);
+  bench.run(50);
+  EXPECT_EQ(bench.unit->held(0, kOne), 2u);
+  EXPECT_EQ(bench.unit->held(0, kTwo), 3u);
+  for (const auto& block : bench.blocks[0].seen) EXPECT_TRUE(block.what.shares_sm);
+  bench.give_back(60, 0, kTwo);
+  bench.run(100);
+  EXPECT_EQ(bench.blocks[0].seen.size(), 6u);
+  EXPECT_EQ(bench.blocks[0].seen.back().what.tenant, kTwo) << "the place is its own";
+}
+
+TEST(DispatcherBench, AnOwnerMayHaveAQuotaToo) {
+  DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}}});
+  SmUse use{kOne};
+  use.quotas[0] = 3;
+  bench.unit->assign({use}, 1);
+  bench.unit->launch(kOne, shape(9), 10);
+  bench.run(50);
+  EXPECT_EQ(bench.unit->held(0, kOne), 3u);
+  EXPECT_FALSE(bench.blocks[0].seen[0].what.shares_sm);
+}
+
+TEST(DispatcherBench, AWatchedSmStopsTheRunWhenABlockIsBack) {
+  DispatcherBench bench({.sms = 1, .sms_of_tenant = {{0}}});
+  bench.unit->launch(kOne, shape(3), 10);
+  bench.unit->watch(0, true);
+  bench.give_back(60, 0);
+  bench.run(100);
+  EXPECT_EQ(bench.stops, Times{61});
 }
 
 TEST(DispatcherBench, ABlocksContextIsItsRegistersAndItsSharedMemory) {

@@ -7,6 +7,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "benches/scripted.h"
 #include "stats/stat_tree.h"
@@ -62,16 +64,18 @@ class FbtBench {
         to_tlb(scheduler, {.latency = kLink}),
         tlb_(scheduler, "tlb"),
         mmu_(scheduler, "mmu") {
-    Fbt::Wiring wiring{.slices = {},
-                       .mmus = {},
-                       .sms = {},
-                       .acknowledgements = acknowledgements,
-                       .map = map,
-                       .requests = requests,
-                       .lines_per_slice = 32,
-                       .notices_per_slice = options.notices,
-                       .line_shift = kLineShift,
-                       .page_shift = options.page_shift};
+    Fbt::Wiring wiring{
+        .slices = {},
+        .mmus = {},
+        .sms = {},
+        .acknowledgements = acknowledgements,
+        .map = map,
+        .requests = requests,
+        .lines_per_slice = 32,
+        .notices_per_slice = options.notices,
+        .line_shift = kLineShift,
+        .page_shift = options.page_shift,
+        .writable = [this](TenantId, VirtAddr page) { return !read_only.contains(page.raw >> options_.page_shift); }};
     for (u32 i = 0; i < kSlices; ++i) {
       from_slice.push_back(std::make_unique<Link<DramRequest>>(scheduler, LinkShape{.latency = kLink, .capacity = 16}));
       to_memory.push_back(std::make_unique<Link<DramRequest>>(
@@ -118,7 +122,8 @@ class FbtBench {
     });
   }
   void run() {
-    scheduler.run(scheduler.now() + 100'000);
+    const Cycle end = scheduler.now() + 100'000;
+    while (scheduler.run(end) == Scheduler::End::kStopped) continue;  // a fault: whoever runs a machine ends the tenant
     StatTree tree(2);
     tree.add("fbt", unit->stats);
     EXPECT_NO_THROW(tree.check_identities()) << scheduler.explain();
@@ -141,6 +146,13 @@ class FbtBench {
     }
     return kNever;
   }
+  u32 sent_tag(u64 line) const {
+    for (const auto& inbox : sent) {
+      for (const auto& arrival : inbox.seen)
+        if (arrival.what.name == name(line)) return arrival.what.tag;
+    }
+    return 0;
+  }
   u32 sent_lines() const { return static_cast<u32>(sent[0].seen.size() + sent[1].seen.size()); }
   bool tracks(u64 line) const { return unit->tracks(name(line)); }
   u32 count(PerTenant<Counter> FbtStats::* what) const { return static_cast<u32>((unit->stats.*what)[kTenant].value); }
@@ -160,6 +172,7 @@ class FbtBench {
   std::vector<std::unique_ptr<Link<PageInvalidation>>> to_sm;
   std::unique_ptr<Fbt> unit;
   std::map<u64, u64> same_as;  // pages that lie in the frame of another one
+  std::set<u64> read_only;     // pages that kernels may not write
   std::vector<Inbox<DramRequest>> sent{kSlices};
   std::vector<Inbox<SliceCommand>> commands{kSlices};
   std::vector<Inbox<PageInvalidation>> asked_l1s{kSms};
@@ -853,6 +866,88 @@ TEST(FbtBench, ALargePageThatMovesLosesTheEntriesOfAllItsParts) {
   bench.unit->forget_page(page_key(kTenant, 16, 1), bench.scheduler.now());
   EXPECT_EQ(bench.unit->table().pages(), 1u) << "the last one is of another page";
   EXPECT_NE(bench.unit->table().by_page(page_key(kTenant, 12, 32)), FbtTable::kNone);
+}
+
+// ---- Permissions, faults, and shootdowns that are waited for ----
+
+TEST(FbtBench, LinesOfAReadOnlyPageSaySo) {
+  FbtBench bench(fully_associative(4));
+  bench.read_only = {1};
+  bench.fetch(0, line_of(1, 3));
+  bench.fetch(0, line_of(2, 3));
+  bench.run();
+  EXPECT_EQ(bench.sent_tag(line_of(1, 3)) & kReadOnlyPage, kReadOnlyPage);
+  EXPECT_EQ(bench.sent_tag(line_of(2, 3)) & kReadOnlyPage, 0u);
+}
+
+TEST(FbtBench, AWriteWithAnOldPermissionIsGrantedByThePageTable) {
+  FbtBench bench(fully_associative(4));
+  bench.read_only = {1};
+  bench.fetch(0, line_of(1, 3));
+  bench.run();
+  bench.read_only.clear();
+  const Cycle now = bench.scheduler.now();
+  bench.push(now + 10, {.line = kUnknownLine, .name = name(line_of(1, 3)), .for_write = true, .check = true});
+  bench.fetch(now + 200, line_of(1, 4));
+  bench.run();
+  const u32 slice = bench.map.slice_of(name(line_of(1, 3)));
+  ASSERT_EQ(bench.commands[slice].seen.size(), 1u);
+  EXPECT_EQ(bench.commands[slice].seen[0].what.kind, Kind::kGrant);
+  EXPECT_EQ(bench.count(&FbtStats::permission_checks), 1u);
+  EXPECT_EQ(bench.sent_tag(line_of(1, 4)) & kReadOnlyPage, 0u) << "the entry knows from then on";
+}
+
+TEST(FbtBench, AQuestionForALineThatHasLeftFetchesIt) {
+  FbtBench bench(fully_associative(4));
+  bench.fetch(0, line_of(1, 3));
+  bench.tell(100, Notice::kDropped, line_of(1, 3));
+  bench.push(200, {.line = kUnknownLine, .name = name(line_of(1, 3)), .for_write = true, .check = true});
+  bench.run();
+  EXPECT_EQ(bench.sent_lines(), 2u);
+  EXPECT_EQ(bench.count(&FbtStats::permission_checks), 0u);
+}
+
+TEST(FbtBench, AReadWriteSynonymIsReportedOnceWithBothAddresses) {
+  FbtBench bench(fully_associative(4));
+  bench.same_as[5] = 1;
+  bench.fetch(0, line_of(1, 3));
+  bench.fetch(100, line_of(5, 3), true);
+  bench.fetch(101, line_of(5, 7), true);
+  bench.run();
+  const std::optional<SynonymFault> fault = bench.unit->take_fault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->tenant, kTenant);
+  EXPECT_EQ(fault->va.raw, line_of(5, 3) * kLineBytes);
+  EXPECT_EQ(fault->leading.raw, line_of(1, 3) * kLineBytes);
+  EXPECT_TRUE(fault->write);
+  EXPECT_FALSE(bench.unit->take_fault().has_value());
+}
+
+TEST(FbtBench, WordOfAWriteThatJoinedTheMissOfASynonymIsAFault) {
+  FbtBench bench(fully_associative(4));
+  bench.fetch(0, line_of(1, 3));
+  bench.push(
+      100,
+      {.line = kUnknownLine, .name = name(line_of(1, 3)), .words = line_of(5, 3), .notice = Notice::kSynonymWrite});
+  bench.run();
+  const std::optional<SynonymFault> fault = bench.unit->take_fault();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->va.raw, line_of(5, 3) * kLineBytes);
+}
+
+TEST(FbtBench, AShootdownThatIsWaitedForEndsWithItsAcknowledgement) {
+  FbtBench bench(fully_associative(4), {.slices_obey = true});
+  bench.fetch(0, line_of(1, 3));
+  bench.run();
+  bench.unit->shoot_down_and_wait(bench.key(1), bench.scheduler.now());
+  bench.unit->shoot_down_and_wait(bench.key(2), bench.scheduler.now());
+  EXPECT_TRUE(bench.unit->shooting_down(kTenant));
+  EXPECT_FALSE(bench.unit->shooting_down(TenantId{0}));
+  bench.scheduler.run(bench.scheduler.now() + 8);
+  EXPECT_TRUE(bench.unit->shooting_down(kTenant)) << "its line is still in the L2";
+  bench.run();
+  EXPECT_FALSE(bench.unit->shooting_down(kTenant));
+  EXPECT_EQ(bench.unit->table().pages(), 0u);
 }
 
 }  // namespace

@@ -295,6 +295,42 @@ TEST(L2TlbBench, ItLooksUpAsManyPerCycleAsItHasPorts) {
   EXPECT_EQ(at, (std::vector<Cycle>{300 + TlbBench::kHitTrip, 300 + TlbBench::kHitTrip, 301 + TlbBench::kHitTrip}));
 }
 
+/// When each of three SMs, which ask for these pages in cycle 300, has its answer, beyond the shortest trip. The pages are in
+/// the TLB.
+std::vector<Cycle> delays_of(const L2TlbConfig& config, const std::vector<u64>& pages, u64* conflicts = nullptr) {
+  TlbBench bench(config);
+  for (const u64 page : {1u, 2u, 3u, 5u}) bench.ask(20 * page, {.page = page, .sm = 0});
+  for (u32 sm = 0; sm < 3; ++sm) bench.ask(300, {.page = pages[sm], .sm = sm});
+  bench.run();
+  if (conflicts != nullptr) *conflicts = bench.unit->bank_stats.conflicts[TenantId{0}].value;
+  std::vector<Cycle> delays;
+  for (u32 sm = 0; sm < 3; ++sm) delays.push_back(bench.answers[sm].seen.back().at - 300 - TlbBench::kHitTrip);
+  std::sort(delays.begin(), delays.end());
+  return delays;
+}
+
+TEST(L2TlbBench, WithoutALimitItLooksUpWhateverComes) {
+  EXPECT_EQ(delays_of(tlb(4, 0), {1, 1, 2}), (std::vector<Cycle>{0, 0, 0}));
+  EXPECT_EQ(delays_of(tlb(4, 1), {1, 1, 2}), (std::vector<Cycle>{0, 1, 2}));
+}
+
+TEST(L2TlbBench, EachBankTakesOneLookUpPerCycleAndConflictsAreCounted) {
+  L2TlbConfig config = tlb(4, 0);
+  config.banks = 2;
+  u64 conflicts = 0;
+  EXPECT_EQ(delays_of(config, {1, 2, 3}, &conflicts), (std::vector<Cycle>{0, 0, 1})) << "1 and 3 are in one bank";
+  EXPECT_EQ(conflicts, 1u);
+  EXPECT_EQ(delays_of(config, {1, 3, 5}, &conflicts), (std::vector<Cycle>{0, 1, 2}));
+  EXPECT_EQ(conflicts, 3u) << "two in the first cycle, one in the next";
+  config.banks = 4;
+  EXPECT_EQ(delays_of(config, {1, 2, 3}, &conflicts), (std::vector<Cycle>{0, 0, 0}));
+  EXPECT_EQ(conflicts, 0u);
+  config.banks = 2;
+  config.ports = 1;
+  EXPECT_EQ(delays_of(config, {1, 2, 3}, &conflicts), (std::vector<Cycle>{0, 1, 2})) << "ports still limit";
+  EXPECT_EQ(conflicts, 0u) << "who has no port has no conflict";
+}
+
 /// One miss may be under way.
 L2TlbConfig one_miss() {
   L2TlbConfig config = tlb(4);

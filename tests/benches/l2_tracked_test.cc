@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "benches/scripted.h"
 #include "cache/l2_slice.h"
@@ -84,6 +85,16 @@ class TrackedL2Bench {
     });
     return number;
   }
+  /// Asks for lines at stated cycles, and runs.
+  struct Step {
+    Cycle at;
+    u64 line;
+    AccessKind kind = AccessKind::kLoad;
+  };
+  void play(std::initializer_list<Step> steps) {
+    for (const Step& step : steps) ask(step.at, step.line, step.kind);
+    run();
+  }
   u32 store(Cycle at, u64 line, u32 sm = 0) { return ask(at, line, AccessKind::kStore, sm); }
   void command(Cycle at, u32 slice, const SliceCommand& what) {
     memory_[slice]->at(at, [=, this](Cycle now) {
@@ -138,6 +149,7 @@ class TrackedL2Bench {
   std::vector<std::unique_ptr<Link<SliceCommand>>> to_slice;
   std::vector<std::unique_ptr<Funnel<AccessRef>>> replays;
   std::vector<std::unique_ptr<L2Slice>> slices;
+  std::set<u64> read_only{};          // lines whose page kernels may not write, as the table says
   Inbox<DramRequest> heard;           // by the table, from all slices
   std::vector<LineKey> names_kept{};  // under which lines came back, in order
 
@@ -181,8 +193,9 @@ class TrackedL2Bench {
         const DramRequest& request = heard.seen[i].what;
         const PhysAddr line = address(request.name.number());
         if (request.write) truth.memory_takes(request.copy);
-        if (request.is_posted() || same_as_.contains(request.name.number())) continue;
-        delays_[slice].push(now + kMemory, {line, request.name, request.tag, request.tenant, truth.memory_gives(line)});
+        if (request.is_posted() || request.check || same_as_.contains(request.name.number())) continue;
+        const u32 tag = request.tag | (read_only.contains(request.name.number()) ? kReadOnlyPage : 0);
+        delays_[slice].push(now + kMemory, {line, request.name, tag, request.tenant, truth.memory_gives(line)});
       }
       return delays_[slice].send(*from_memory[slice], now);
     });
@@ -222,44 +235,31 @@ using Lines = std::vector<u64>;
 
 // ---- What a slice tells the table ----
 
+constexpr AccessKind kStore = AccessKind::kStore;
+
 TEST(TrackedL2, ACleanLineThatIsPushedOutIsToldOfOnce) {
   TrackedL2Bench bench;
-  bench.ask(0, 2);
-  bench.ask(100, 4);
-  bench.ask(200, 6);
-  bench.run();
+  bench.play({{0, 2}, {100, 4}, {200, 6}});
   EXPECT_EQ(bench.dropped(), Lines{2});
   EXPECT_EQ(bench.written_back(), Lines{});
 }
 
 TEST(TrackedL2, ADirtyLineThatIsPushedOutIsWrittenBackWithoutAnotherWord) {
   TrackedL2Bench bench;
-  bench.store(0, 2);
-  bench.ask(100, 4);
-  bench.ask(200, 6);
-  bench.run();
+  bench.play({{0, 2, kStore}, {100, 4}, {200, 6}});
   EXPECT_EQ(bench.written_back(), Lines{2});
   EXPECT_EQ(bench.dropped(), Lines{});
 }
 
 TEST(TrackedL2, TheFirstWriteToALineIsToldOfOnce) {
   TrackedL2Bench bench;
-  bench.ask(0, 2);
-  bench.store(100, 2);
-  bench.store(200, 2);
-  bench.ask(300, 2);
-  bench.run();
+  bench.play({{0, 2}, {100, 2, kStore}, {200, 2, kStore}, {300, 2}});
   EXPECT_EQ(bench.written(), Lines{2});
 }
 
 TEST(TrackedL2, ALineThatComesBackIsWrittenToForTheFirstTimeAgain) {
   TrackedL2Bench bench;
-  bench.ask(0, 2);
-  bench.store(100, 2);
-  for (const u64 line : {4u, 6u}) bench.ask(100 + line * 20, line);
-  bench.ask(400, 2);
-  bench.store(500, 2);
-  bench.run();
+  bench.play({{0, 2}, {100, 2, kStore}, {180, 4}, {220, 6}, {400, 2}, {500, 2, kStore}});
   EXPECT_EQ(bench.written(), (Lines{2, 2}));
 }
 
@@ -276,17 +276,13 @@ TEST(TrackedL2, AFetchSaysThatItIsForAWriteAndThatNeedsNoOtherWord) {
 
 TEST(TrackedL2, AStoreThatJoinsTheFetchOfALoadIsToldOfWhenTheLineIsThere) {
   TrackedL2Bench bench;
-  bench.ask(0, 2);
-  bench.store(3, 2);
-  bench.run();
+  bench.play({{0, 2}, {3, 2, kStore}});
   EXPECT_EQ(bench.written(), Lines{2});
 }
 
 TEST(TrackedL2, AStoreThatJoinsTheFetchOfAStoreIsNot) {
   TrackedL2Bench bench;
-  bench.store(0, 2);
-  bench.store(3, 2);
-  bench.run();
+  bench.play({{0, 2, kStore}, {3, 2, kStore}});
   EXPECT_EQ(bench.written(), Lines{});
 }
 
@@ -488,6 +484,64 @@ TEST(TrackedL2, AReplayThatIsRefusedHoldsUpNoRequest) {
   bench.run();
   EXPECT_EQ(bench.answered(hit), 154 + kHit + 1);
   EXPECT_NE(bench.answered(replayed), kNever);
+}
+
+// ---- Permissions ----
+
+TEST(TrackedL2, AStoreThatFindsAReadOnlyLineAsksTheTableAndIsPerformedWhenItMay) {
+  TrackedL2Bench bench;
+  bench.read_only = {2};
+  const u32 load = bench.ask(0, 2), first = bench.store(100, 2);
+  const u32 again = bench.ask(120, 2), second = bench.store(130, 2);
+  bench.command(300, bench.map.slice_of(name(2)), {Kind::kGrant, name(2), {}, 0});
+  const u32 later = bench.store(400, 2);
+  bench.run();
+  EXPECT_LT(bench.answered(load), 100u);
+  EXPECT_GT(bench.answered(again), 300u) << "no load overtakes the store";
+  for (const u32 store : {first, second}) EXPECT_GT(bench.answered(store), 300u);
+  EXPECT_LT(bench.answered(later), 450u) << "the line knows now";
+  ASSERT_EQ(bench.fetched(), (Lines{2, 2})) << "the line once, and one question for both stores";
+  EXPECT_FALSE(bench.heard.seen[0].what.check);
+  EXPECT_EQ(bench.written(), Lines{2});
+  EXPECT_EQ(bench.slices[bench.map.slice_of(name(2))]->names_stats.denied.value, 3u);
+}
+
+TEST(TrackedL2, AStoreThatJoinsTheFetchOfAReadOnlyLineAsksToo) {
+  TrackedL2Bench bench;
+  bench.read_only = {2};
+  bench.ask(0, 2);
+  const u32 store = bench.store(3, 2);
+  bench.command(300, bench.map.slice_of(name(2)), {Kind::kGrant, name(2), {}, 0});
+  bench.run();
+  EXPECT_GT(bench.answered(store), 300u);
+  EXPECT_EQ(bench.fetched(), (Lines{2, 2}));
+}
+
+TEST(TrackedL2, ALineThatLeftBeforeItsWriteWasPermittedIsFetchedAgain) {
+  TrackedL2Bench bench;
+  bench.read_only = {2};
+  bench.ask(0, 2);
+  const u32 store = bench.store(100, 2);
+  bench.ask(150, 4);
+  bench.ask(200, 6);  // its fill pushes out line 2
+  bench.command(400, bench.map.slice_of(name(2)), {Kind::kGrant, name(2), {}, 0});
+  bench.run();
+  EXPECT_GT(bench.answered(store), 400u);
+  EXPECT_EQ(bench.fetched(), (Lines{2, 2, 4, 6, 2}));
+}
+
+TEST(TrackedL2, AStoreThatJoinedTheMissOfASynonymIsToldOf) {
+  TrackedL2Bench bench;
+  bench.synonym(8, 2);
+  bench.ask(0, 8);
+  bench.store(3, 8);
+  bench.replay(100, 8);
+  bench.run();
+  EXPECT_EQ(bench.told(Notice::kSynonymWrite), Lines{2}) << "under the leading name";
+  for (const auto& arrival : bench.heard.seen) {
+    if (arrival.what.notice != Notice::kSynonymWrite) continue;
+    EXPECT_EQ(arrival.what.words, 8u) << "and the one that was asked for";
+  }
 }
 
 }  // namespace

@@ -100,10 +100,11 @@ class SmBench {
     dispatcher_.always([this](Cycle now) { return done.take(done_, now); });
   }
   /// The dispatcher sends a block in that cycle.
-  void start(Cycle at, u64 block, u32 launch = 1, u32 tenant = 0, std::shared_ptr<const BlockImage> image = nullptr) {
+  void start(Cycle at, u64 block, u32 launch = 1, u32 tenant = 0, std::shared_ptr<const BlockImage> image = nullptr,
+             bool shares_sm = false) {
     dispatcher_.at(at, [=, this](Cycle now) {
       if (!starts_.can_push(now)) return false;
-      starts_.push(now, {block, LaunchId{launch}, warps_, TenantId(static_cast<u8>(tenant)), image});
+      starts_.push(now, {block, LaunchId{launch}, warps_, TenantId(static_cast<u8>(tenant)), image, shares_sm});
       return true;
     });
   }
@@ -303,6 +304,30 @@ TEST(SmBench, AnotherTenantsBlockEmptiesTheL1) {
   bench.start(600, 1, 2, 1);  // neither launch is new to the SM any more
   bench.finish();
   EXPECT_EQ(bench.memory.seen.size(), 4u);
+}
+
+TEST(SmBench, BlocksOfTwoTenantsAtOnceAreAnErrorUnlessTheyShareTheSm) {
+  for (const bool shared : {true, false}) {
+    SmBench bench({access(MemoryAction::kLoad, 1, {1}), compute({1}, {2})});
+    bench.start(10, 0, 1, 0, nullptr, shared);
+    bench.start(15, 0, 1, 1, nullptr, shared);  // the first still waits for memory
+    if (shared) {
+      bench.finish();
+      EXPECT_EQ(bench.stream.issues.size() + bench.other.issues.size(), 6u)
+          << "a load, an addition and an exit of each";
+    } else {
+      EXPECT_THROW(bench.run(), ModelError);
+    }
+  }
+}
+
+TEST(SmBench, AnSmWithABlockDoesNotLoseItsPower) {
+  SmBench bench({access(MemoryAction::kLoad, 1, {1}), compute({1}, {2})});
+  bench.start(10, 0);
+  bench.run(20);
+  EXPECT_THROW(bench.unit.lose_power(), ModelError);
+  bench.finish();
+  EXPECT_NO_THROW(bench.unit.lose_power());
 }
 
 TEST(SmBench, HeldItIssuesNothingAndWhatIsUnderWayComesBack) {

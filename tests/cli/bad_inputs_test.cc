@@ -53,6 +53,12 @@ std::string repeated(std::string_view text, int times) {
   return all;
 }
 
+/// A program of the user's own: two buffers, then what the test adds.
+BadInput program(std::string name, const std::string& text, std::string sentence) {
+  const std::string buffers = "source = \"k.cu\"\n[[buffer]]\nname = \"x\"\ncount = 4\n[[buffer]]\nname = \"b\"\n";
+  return {std::move(name), {"exec", "own.toml"}, std::move(sentence), {{"own.toml", buffers + text}}};
+}
+
 BadInput machine(std::string name, std::string text, std::string sentence) {
   return {
       std::move(name), {"explain", "run.seed", "--gpu", "m.toml"}, std::move(sentence), {{"m.toml", std::move(text)}}};
@@ -64,10 +70,12 @@ BadInput setting(std::string name, std::string text, std::string sentence) {
 
 std::vector<BadInput> on_the_command_line() {
   return {
-      {"NoCommand", {}, "give a command: run, exec, list, explain, sweep, report, diff; see terrace --help"},
+      {"NoCommand", {}, "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
       {"MisspeltCommand", {"explian", "run.seed"}, "no command \"explian\"; did you mean \"explain\"?"},
       {"UnknownCommand", {"frobnicate"}, "no command \"frobnicate\"; see terrace --help"},
-      {"EmptyCommand", {""}, "give a command: run, exec, list, explain, sweep, report, diff; see terrace --help"},
+      {"EmptyCommand",
+       {""},
+       "give a command: run, exec, list, explain, sweep, reproduce, report, diff; see terrace --help"},
       {"UnknownGlobalOption", {"--verison"}, "no option \"--verison\"; see terrace --help"},
       {"MisspeltOption",
        {"explain", "run.seed", "--desing", "dws"},
@@ -86,13 +94,25 @@ std::vector<BadInput> on_the_command_line() {
        "explain: --gpu is given more than once; see terrace explain --help"},
       {"FlagWithValue", {"list", "keys", "--markdown=no"}, "list: --markdown takes no value"},
       {"NothingToList", {"list"}, "list: WHAT is missing; see terrace list --help"},
+      {"ClaimsOfAnUnknownPaper", {"list", "claims", "maks"}, "no paper named \"maks\"; did you mean \"mask\"?"},
+      {"ReproduceNothing", {"reproduce"}, "reproduce: PAPER is missing; see terrace reproduce --help"},
+      {"ReproduceAnUnknownPaper",
+       {"reproduce", "gpgpu"},
+       "no paper named \"gpgpu\"; choose one of mask, simt, dws, cdsearch, vc"},
+      {"ReproduceOnNoWorker",
+       {"reproduce", "simt", "--jobs", "0"},
+       "reproduce: --jobs must be a whole number from 1 to 4096, not 0"},
+      {"ReproduceWithNoSeed",
+       {"reproduce", "simt", "--seeds", "0"},
+       "reproduce: --seeds must be a whole number from 1 to 100, not 0"},
       {"TwoLists",
        {"list", "keys", "policies"},
        "list: \"policies\" is one argument too many; see terrace list --help"},
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
-       "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, policies, keys, stats, " +
+       "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, sets, policies, keys, stats, "
+       "claims, " +
            slot_names()},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},
@@ -209,6 +229,15 @@ std::vector<BadInput> in_run() {
        "configs/designs/dws.toml:3: mmu.walk_scheduler.use = \"dws\" schedules walks, and with translation = \"ideal\" "
        "there "
        "are none; use \"shared\""},
+      {"RunPowerWithoutCoefficients", run({"--tenant", "mm", "--set", "power.enabled=true"}),
+       "--set: power.enabled = true needs coefficients, and this machine has none (power.sm_static_mw and "
+       "power.uncore_mw are 0); cd_24sm has a set"},
+      {"RunANegativeEnergy", run({"--tenant", "mm", "--set", "power.l2_pj=-1"}),
+       "--set: power.l2_pj must be a whole number from 0 to 1000000000, not \"-1\""},
+      {"RunMoreEnergyThanFits", run({"--tenant", "mm", "--set", "power.dram_refresh_pj=1000000001"}),
+       "--set: power.dram_refresh_pj must be a whole number from 0 to 1000000000, not 1000000001"},
+      {"RunAMisspeltCoefficient", run({"--tenant", "mm", "--set", "power.l2_nj=1"}),
+       "--set: power.l2_nj is not a known key; did you mean \"l2_pj\"?"},
       {"RunATableWithoutAVirtualL2", run({"--tenant", "mm", "--set", "fbt.entries=16"}),
        "--set: fbt.entries = 16 needs translation = \"after_l2\": the table stands behind a virtual L2"},
       {"RunProbesWithoutATable", run({"--tenant", "mm", "--set", "cpu.probe_interval=100"}),
@@ -245,8 +274,22 @@ std::vector<BadInput> in_run() {
        "--set: tenancy.partition.use = \"present\" must be fixed under time sharing, where every tenant has all SMs"},
       {"RunTimelineWithoutEpochs", run({"--tenant", "mm", "--size", "mini", "--timeline", "t.csv"}),
        "--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)"},
+      {"RunEpochsWithoutAResult",
+       {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--epochs", "1000"},
+       "run: --epochs keeps statistics over time in the result; also give --json FILE"},
       {"RunTimelineOfNothing", run({"--tenant", "mm", "--timeline-of", "gpu.sm"}),
-       "run: --timeline-of selects statistics of a timeline; also give --timeline FILE"},
+       "run: --timeline-of selects statistics of a timeline; also give --timeline FILE.csv"},
+      {"RunTimelineOfTraceEvents", run({"--tenant", "mm", "--timeline", "t.json.gz", "--timeline-of", "gpu.sm"}),
+       "run: --timeline-of selects statistics of a timeline as CSV, and the name t.json.gz does not end in .csv"},
+      {"RunTimelineEventsOfNothing", run({"--tenant", "mm", "--timeline-events", "50000"}),
+       "run: --timeline-events says how long a timeline may be; also give --timeline FILE"},
+      {"RunTimelineEventsOfACsv", run({"--tenant", "mm", "--timeline", "t.csv", "--timeline-events", "50000"}),
+       "run: --timeline-events is about trace events, and t.csv gets statistics as CSV: give it another ending"},
+      {"RunTooFewTimelineEvents", run({"--tenant", "mm", "--timeline", "t.json.gz", "--timeline-events", "10"}),
+       "run: --timeline-events must be a whole number from 10000 to 5000000, not 10"},
+      {"RunTimelineIntoAFolder", run({"--tenant", "mm", "--timeline", "/"}), "/: cannot be written: Is a directory"},
+      {"RunTimelineIntoAMissingFolder", run({"--tenant", "mm", "--timeline", "none/t.json.gz"}),
+       "none/t.json.gz: cannot be written: No such file or directory"},
       {"RunIntoAMissingFolder",
        {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--json", "none/r.json"},
        "none/r.json: cannot be written: No such file or directory"},
@@ -300,6 +343,24 @@ std::vector<BadInput> in_assignments() {
 
 std::vector<BadInput> in_files() {
   return {
+      program("ProgramMapsNothingTwice", "same_as = \"y\"\n",
+              "own.toml:7: buffer[1].same_as names no buffer defined above it: \"y\"; did you mean \"x\"?"),
+      program("ProgramMapsItselfTwice", "same_as = \"b\"\n",
+              "own.toml:7: buffer[1].same_as names no buffer defined above it: \"b\"; did you mean \"x\"?"),
+      program("ProgramMappingWithContents", "same_as = \"x\"\ninit = \"iota\"\n",
+              "own.toml:8: buffer[1].init is that of \"x\", whose memory this is; remove it, or remove same_as"),
+      program("ProgramUnmapsNoList", "same_as = \"x\"\n[[launch]]\nkernel = \"k\"\nunmap = \"b\"\n",
+              "own.toml:10: launch[0].unmap must be a list of buffers, not \"b\""),
+      program("ProgramUnmapsNoBuffer", "same_as = \"x\"\n[[launch]]\nkernel = \"k\"\nunmap = [\"c\"]\n",
+              "own.toml:10: launch[0].unmap names no buffer defined above it: \"c\"; did you mean \"x\"?"),
+      program("ProgramUnmapsTwice", "same_as = \"x\"\n[[launch]]\nkernel = \"k\"\nunmap = [\"b\", \"b\"]\n",
+              "own.toml:10: launch[0].unmap names \"b\", which was unmapped before"),
+      program("ProgramUsesWhatItUnmapped",
+              "same_as = \"x\"\n[[launch]]\nkernel = \"k\"\nunmap = [\"b\"]\nargs = [\"b\"]\n",
+              "own.toml:11: launch[0].args[0] names \"b\", which was unmapped before"),
+      program("ProgramProtectsBothWays",
+              "same_as = \"x\"\n[[launch]]\nkernel = \"k\"\nread_only = [\"x\"]\nread_write = [\"x\"]\n",
+              "own.toml:11: launch[0].read_write names \"x\", which read_only names too; choose one"),
       {"MissingFile", {"explain", "run.seed", "--gpu", "m.toml"}, "m.toml: cannot be read: No such file or directory"},
       {"FolderAsFile", {"explain", "run.seed", "--gpu", "./"}, "./: cannot be read: Is a directory"},
       machine("FileWithUnknownKey", "[run]\nsede = 3\n",

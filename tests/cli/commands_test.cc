@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/paths.h"
@@ -78,8 +79,21 @@ TEST(Output, AFullDiskIsToldInOneSentence) {
   EXPECT_EQ(outcome.err, "terrace: standard output cannot be written: No space left on device\n");
 }
 
+TEST(Output, AClosedPipeEndsACommandQuietly) {
+  // The reader is gone before anything is written.
+  const std::string line = terrace_program() + " list stats | { exec 0<&-; sleep 1; }; echo ${PIPESTATUS[0]}";
+  const Outcome outcome = Child("/bin/bash", {"-c", line}, "/").wait();
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, "0\n");
+}
+
+TEST(Options, EveryCommandTakesQuiet) {
+  for (const SubCommand& command : sub_commands())
+    EXPECT_THAT(said({std::string(command.name), "--help"}), ::testing::HasSubstr("--quiet")) << command.name;
+}
+
 TEST(Reference, PagesAreCurrent) {
-  for (const char* page : {"keys", "policies", "stats"}) {
+  for (const char* page : {"keys", "policies", "stats", "claims"}) {
     const std::string path = source_folder() + "/docs/reference/" + page + ".md";
     EXPECT_EQ(read_file(path), said({"list", page, "--markdown"})) << "run scripts/update_reference";
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/gunzip.h"
 #include "support/program.h"
 #include "support/scratch.h"
 #include "text/tree.h"
@@ -50,6 +51,30 @@ TEST(Run, WritesATimelineWithALineForEachEpoch) {
     EXPECT_NE(csv.find(cycle), std::string::npos) << csv;
 }
 
+TEST(Run, WritesATimelineOfTraceEventsThatIsGzippedAndAlwaysTheSame) {
+  const Scratch scratch;
+  for (const char* name : {"a.json.gz", "b.json.gz"}) {
+    const Outcome outcome = run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--timeline",
+                                         name, "--json", "r.json", "--quiet"},
+                                        scratch.path().string());
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  const std::string packed = read_file((scratch.path() / "a.json.gz").string());
+  EXPECT_EQ(packed, read_file((scratch.path() / "b.json.gz").string()));
+  const Tree trace = parse_json(gunzip(packed), "a.json.gz");
+  const Tree result = read_json((scratch.path() / "r.json").string());
+  u64 kernels = 0;
+  for (const Tree& event : trace.find("traceEvents")->items()) {
+    const Tree* kind = event.find("cat");
+    kernels += kind != nullptr && *kind == Tree("kernel");
+    if (const Tree* at = event.find("ts")) {
+      EXPECT_TRUE(std::holds_alternative<u64>(at->value)) << event.text();
+    }
+  }
+  EXPECT_EQ(kernels, result.find("kernels")->items().size());
+  EXPECT_EQ(*trace.find("otherData")->find("cycles"), *result.find("run")->find("cycles"));
+}
+
 TEST(Run, GivenBackItsOwnResultReproducesItBitForBit) {
   const Scratch scratch;
   const std::string folder = scratch.path().string();
@@ -67,10 +92,69 @@ TEST(Run, GivenBackItsOwnResultReproducesItBitForBit) {
   EXPECT_NE(digest_in(scratch, "a.json"), digest_in(scratch, "c.json"));
 }
 
+/// docs/add_a_workload.md shows it: a buffer under two names, one of which is unmapped, and both kinds of protection.
+TEST(Run, AFileMapsABufferTwiceUnmapsAndProtects) {
+  const Scratch scratch;
+  const std::string folder = scratch.path().string();
+  const std::string file = source_folder() + "/docs/examples/synonyms/synonyms.toml";
+  const Outcome exec = run_terrace({"exec", file, "--check"}, folder);
+  EXPECT_EQ(exec.exit_code, 0) << exec.out << exec.err;
+  for (const std::string design : {"vc_opt", "baseline_16k"}) {
+    const Outcome run = run_terrace(
+        {"run", "--gpu", "vc_16cu", "--design", design, "--tenant", file, "--check", "--json", "r.json", "--quiet"},
+        folder);
+    EXPECT_EQ(run.exit_code, 0) << design << run.out << run.err;
+    EXPECT_EQ(run.out.find("FAILED"), std::string::npos) << run.out;
+  }
+  // A virtual L1 without a table cannot keep a name that is written in step with the other: both are read-only here.
+  EXPECT_EQ(
+      run_terrace({"run", "--gpu", "vc_16cu", "--design", "l1_vc_32", "--tenant", file, "--quiet"}, folder).exit_code,
+      0);
+}
+
+/// Without `read_only`, the kernel that writes to the table through one name and reads the other ends with a fault.
+TEST(Run, ReadWriteSynonymsEndWithASentenceThatNamesBothAddresses) {
+  const Scratch scratch;
+  const std::string folder = scratch.path().string();
+  scratch.write("rw.cu", R"(#include "terrace_device.h"
+extern "C" __global__ void k(const u32* a, u32* b, u32 n) {
+  const u32 i = global_thread();
+  if (i < n) b[i] = a[n - 1 - i];
+}
+)");
+  scratch.write("rw.toml", R"(source = "rw.cu"
+[[buffer]]
+name = "a"
+type = "u32"
+count = 4096
+[[buffer]]
+name = "b"
+same_as = "a"
+[[launch]]
+kernel = "k"
+grid = [16]
+block = [256]
+args = ["a", "b", { u32 = 4096 }]
+)");
+  const Outcome run =
+      run_terrace({"run", "--gpu", "vc_16cu", "--design", "vc_opt", "--tenant", "rw.toml", "--quiet"}, folder);
+  EXPECT_NE(run.exit_code, 0);
+  const std::string all = run.out + run.err;
+  EXPECT_NE(all.find("tenant 0, rw.toml, was ended by a fault: a kernel "), std::string::npos) << all;
+  EXPECT_NE(all.find("which is cached under its other name, 0x"), std::string::npos) << all;
+  EXPECT_NE(all.find("map memory that kernels write to only once"), std::string::npos) << all;
+  const Outcome counted = run_terrace({"run", "--gpu", "vc_16cu", "--design", "vc_opt", "--tenant", "rw.toml", "--set",
+                                       "fbt.rw_synonyms=count", "--quiet"},
+                                      folder);
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+}
+
 TEST(Run, InterruptedEndsWithinTwoSecondsAndLeavesNoFile) {
   const Scratch scratch;
-  Child child(terrace_program(), {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "paper", "--json", "r.json"},
-              scratch.path().string());
+  Child child(
+      terrace_program(),
+      {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "paper", "--json", "r.json", "--timeline", "t.json.gz"},
+      scratch.path().string());
   std::this_thread::sleep_for(std::chrono::seconds(2));
   const auto from = std::chrono::steady_clock::now();
   child.signal(SIGINT);

@@ -93,6 +93,25 @@ value = 'mean(total_ipc[grid="grid1"])'
 };
 
 /// As ./demo runs it, on the smallest inputs: a design that lacks a statistic of the table would leave it out.
+TEST_F(SweepCommand, RefusesOptionsOfAnotherExecutor) {
+  scratch_.write("s.toml", std::string("[[grid]]\nworkload = \"mm\"\n") + kMoments);
+  const auto said = [&](const std::vector<std::string>& more) {
+    const Outcome outcome = sweep("a.db", more);
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err;
+  };
+  EXPECT_EQ(said({"--slurm-option", "time=5"}),
+            "terrace: sweep: --slurm-option is of use with --executor slurm only\n");
+  EXPECT_EQ(said({"--executor", "slurm", "--memory", "2G"}),
+            "terrace: sweep: --memory is for jobs on this machine; with --executor slurm, give each job some with "
+            "--slurm-option memory=2G\n");
+  EXPECT_EQ(said({"--executor", "slurm", "--slurm-option", "time"}),
+            "terrace: sweep: --slurm-option takes KEY=VALUE, such as time=2:00:00, not time\n");
+  EXPECT_EQ(said({"--executor", "slurm", "--slurm-option", "tme=5"}),
+            "terrace: --slurm-option: slurm has no key \"tme\"; did you mean \"time\"?\n");
+  EXPECT_FALSE(fs::exists(scratch_.path() / "a.db"));
+}
+
 TEST_F(SweepCommand, TheTablesOfTheDemoAreWhole) {
   std::string demo = read_file(source_folder() + "/configs/experiments/demo.toml");
   const std::size_t size = demo.find("\"tiny\"");
@@ -264,7 +283,7 @@ TEST_F(SweepCommand, AStoreThatCannotBeUsedIsToldBeforeAnythingRuns) {
 }
 
 TEST_F(SweepCommand, MistakesAreAllListedBeforeTheFirstJob) {
-  scratch_.write("s.toml", "[[grid]]\ngpu = \"cd_24s\"\nworkload = \"gup\"\nsiz = \"mini\"\n");
+  scratch_.write("s.toml", "[[grid]]\ngpu = \"cd_24s\"\nworkload = \"gupz\"\nsiz = \"mini\"\n");
   const Outcome outcome = sweep("a.db");
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 4) << outcome.err;
@@ -333,6 +352,35 @@ panel = "mix"
   EXPECT_EQ(json.find("results")->items().size(), 6u);
 }
 
+TEST_F(SweepCommand, PowerIsAQuantityOfRunsThatHaveIt) {
+  scratch_.write("s.toml", fmt::format(R"(
+[[grid]]
+{}
+workload = ["mm", "gups"]
+[grid.set]
+power.enabled = [true]
+power.uncore_mw = [5000, 10000]
+[[claim]]
+id = "doubled"
+value = 'max(watts[power.uncore_mw=10000] / watts[power.uncore_mw=5000])'
+[[claim]]
+id = "nobodys"
+value = 'sum(tenant_joules(0))'
+)",
+                                       kMoments));
+  reported();
+  const std::string claims = read_file((scratch_.path() / "r" / "claims.csv").string());
+  EXPECT_THAT(claims, HasSubstr("\ns,doubled,2,"));
+  EXPECT_THAT(claims, HasSubstr("\ns,nobodys,0,"));
+
+  scratch_.write(
+      "s.toml",
+      fmt::format("[[grid]]\n{}workload = \"mm\"\n[[claim]]\nid = \"none\"\nvalue = 'mean(watts)'\n", kMoments));
+  reported();
+  EXPECT_THAT(read_file((scratch_.path() / "r" / "claims.csv").string()),
+              HasSubstr("s,none,,\"watts: 1 of 1 runs have no value, the first is"));
+}
+
 TEST_F(SweepCommand, ReportLeavesStatisticsOfManyJobsOutUnlessAsked) {
   const auto grid = [](u32 seeds) {
     return fmt::format("seeds = {}\n[[grid]]\n{}workload = \"mm\"\nsms = [1, 2]\n", seeds, kMoments);
@@ -381,9 +429,11 @@ x = "sms"
   fixed.erase(fixed.find(bad), bad.size());
   scratch_.write("s.toml", fixed);
   EXPECT_THAT(reported(), HasSubstr("By SMs\n\nsms  twice  two\n1        2    2\n2        2    2\n"));
-  const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
-  EXPECT_THAT(page, HasSubstr("<tr><td>2</td><td>2</td><td>2</td></tr>"));
-  EXPECT_THAT(page, HasSubstr("<svg "));
+  for (const char* name : {"index.html", "sweep_s.html"}) {
+    const std::string page = read_file((scratch_.path() / "r" / name).string());
+    EXPECT_THAT(page, HasSubstr(R"("rows":[["1","2","2"],["2","2","2"]])"));
+    EXPECT_THAT(page, HasSubstr(R"("kind":"line")"));
+  }
 }
 
 TEST_F(SweepCommand, SeveralSeedsGiveIntervals) {
@@ -423,8 +473,9 @@ x = "l2.hit_cycles"
   EXPECT_THAT(file("tables.csv"), HasSubstr("\ns,t,1000,itself,0,0,3,1\n"));
   EXPECT_THAT(file("plots.csv"), ::testing::ContainsRegex("\ns,ipc,,,1000,[0-9.]+,[0-9.]+,3,\n"));
   EXPECT_THAT(file("s_ipc.svg"), HasSubstr("<path class=\"error\""));
-  EXPECT_THAT(file("index.html"), HasSubstr("<td class=\"noise\">≈ 0 ± 0</td>"));
-  EXPECT_THAT(file("index.html"), HasSubstr("<td>holds (3 seeds)</td>"));
+  EXPECT_THAT(file("sweep_s.html"), HasSubstr("\"≈ 0 ± 0\""));
+  EXPECT_THAT(file("sweep_s.html"), HasSubstr("\"muted\":[[false,false,true]"));
+  EXPECT_THAT(file("sweep_s.html"), HasSubstr("\"text\":\"holds (3 seeds)\""));
   const Tree json = parse_json(file("results.json"), "results.json");
   EXPECT_EQ(*json.find("claims")->items()[0].find("seeds"), Tree(u64{3}));
   EXPECT_EQ(json.find("tables")->items().size(), 4u);
@@ -471,9 +522,50 @@ value = 'sum(stat("gpu.dram.*.blame.banks{tenant=0 holder=0}")) > 0'
 )");
   reported();
   EXPECT_THAT(read_file((scratch_.path() / "r" / "claims.csv").string()), HasSubstr("\ns,own_banks,1,,"));
-  const std::string page = read_file((scratch_.path() / "r" / "index.html").string());
-  EXPECT_THAT(page, HasSubstr("Interference"));
-  EXPECT_THAT(page, HasSubstr("<th>held by gups</th><th>held by mm</th><th>by nobody</th>"));
+  // The page of the shared run has the matrix: two tenants that wait for two and for nobody.
+  std::size_t shared = 0;
+  for (const auto& entry : fs::directory_iterator(scratch_.path() / "r" / "data")) {
+    const std::string run = read_file(entry.path().string());
+    if (run.find("\"title\":\"gups + mm\"") == run.npos || entry.path().stem() == "runs") continue;
+    ++shared;
+    EXPECT_THAT(run, ::testing::ContainsRegex(
+                         "\"title\":\"DRAM\",\"cycles\":\\[\\[[0-9]+,[0-9]+,[0-9]+\\],\\[[0-9]+,[0-9]+,[0-9]+\\]\\]"));
+    EXPECT_THAT(run, HasSubstr("\"alone_ipc\":"));
+  }
+  EXPECT_EQ(shared, 1u);
+}
+
+TEST_F(SweepCommand, StatisticsOverTimeAreKeptOnDemandAndMoveNoResult) {
+  scratch_.write("s.toml", "[[grid]]\n" + std::string(kMoments) + "mix = [[\"gups\", \"mm\"]]\n");
+  const auto digest = [&](const std::string& store) {
+    Store stored = Store::existing((scratch_.path() / store).string());
+    return stored.database().text("SELECT digest FROM job JOIN point ON point.job = job.id");
+  };
+  EXPECT_EQ(sweep("plain.db").exit_code, 0);
+  EXPECT_EQ(sweep("timed.db", {"--epochs", "500"}).exit_code, 0);
+  EXPECT_NE(digest("plain.db"), "");
+  EXPECT_EQ(digest("plain.db"), digest("timed.db"));
+  Store timed = Store::existing((scratch_.path() / "timed.db").string());
+  Database& database = timed.database();
+  EXPECT_EQ(Store::existing((scratch_.path() / "plain.db").string()).database().number("SELECT count(*) FROM epochs"),
+            0u);
+  const std::string of_run = "job = (SELECT job FROM results) AND name = 'gpu.sm.*.warp_instructions{tenant=1}'";
+  // The line of docs/sweeps.md; what grew in all epochs is what the run counted.
+  const u64 epochs = database.number("SELECT count(*) FROM epochs WHERE " + of_run);
+  EXPECT_GE(epochs, 2u);
+  EXPECT_LE(epochs, 7u);
+  EXPECT_EQ(database.number("SELECT max(cycle) FROM epochs WHERE " + of_run),
+            database.number("SELECT cycles FROM results"));
+  EXPECT_EQ(database.number("SELECT sum(value) FROM epochs WHERE " + of_run),
+            database.number("SELECT sum(value) FROM stats WHERE job = (SELECT job FROM results) AND name LIKE "
+                            "'gpu.sm.%.warp_instructions{tenant=1}'"));
+  EXPECT_EQ(database.text("SELECT unit FROM epochs WHERE " + of_run), "instructions");
+  // A file may ask for it too, and 0 on the command line says no.
+  scratch_.write("s.toml", "epochs = 500\n" + read_file((scratch_.path() / "s.toml").string()));
+  EXPECT_THAT(sweep("timed.db").out, HasSubstr(" jobs: 0 ran, "));
+  EXPECT_THAT(sweep("plain.db", {"--epochs", "0"}).out, HasSubstr(" jobs: 0 ran, "));
+  EXPECT_THAT(sweep("plain.db", {"--epochs", "many"}).err,
+              HasSubstr("--epochs must be a number of cycles such as 10000, not many"));
 }
 
 TEST_F(SweepCommand, AColumnThatIsNoTitleAndExpressionIsAMistake) {

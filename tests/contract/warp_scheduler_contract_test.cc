@@ -15,7 +15,7 @@ class EveryWarpScheduler : public ::testing::TestWithParam<std::string> {
   static constexpr u32 kWarps = 48;
   static std::unique_ptr<WarpScheduler> make() {
     auto scheduler = Registry<WarpScheduler>::instance().make(GetParam(), {kWarps});
-    for (u32 warp = 0; warp < kWarps; ++warp) scheduler->started(warp, warp);
+    for (u32 warp = 0; warp < kWarps; ++warp) scheduler->started(warp, warp, TenantId(0));
     return scheduler;
   }
 };
@@ -29,7 +29,7 @@ TEST_P(EveryWarpScheduler, PicksAReadyWarp) {
     const u32 picked = scheduler->pick(ready);
     ASSERT_LT(picked, kWarps);
     ASSERT_TRUE(ready >> picked & 1) << "warp " << picked << " is not ready";
-    if (rng.below(50) == 0) scheduler->started(picked, kWarps + static_cast<u64>(i));
+    if (rng.below(50) == 0) scheduler->started(picked, kWarps + static_cast<u64>(i), TenantId(0));
   }
 }
 

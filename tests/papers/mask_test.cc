@@ -266,15 +266,13 @@ TEST(Claim, mask_table2_workloads) {
       sizes,
       (std::map<MissClass, u32>{
           {MissClass::kLowLow, 2}, {MissClass::kLowHigh, 8}, {MissClass::kHighLow, 4}, {MissClass::kHighHigh, 13}}));
-  // Eleven of the 27 are here, none of them Low-Low: enough for 35 pairs. The paper does not list its 35; the experiment
-  // takes twelve, among them the three that its text names.
+  // All 27 are here. The paper does not list its 35 pairs (configs/sets/mask.toml draws them); this experiment takes twelve.
   std::set<std::string> here;
   for (const Workload* workload : all_workloads()) {
     const std::string name = name_in_table(std::string(workload->info().name));
     if (!name.empty()) here.insert(name);
   }
-  EXPECT_EQ(here, (std::set<std::string>{"3DS", "BFS2", "BLK", "BP", "FFT", "GUP", "HS", "MM", "NW", "SAD", "SRAD"}));
-  EXPECT_GE(here.size() * (here.size() - 1) / 2, 35u);
+  EXPECT_EQ(here.size(), classes().size());
   const Tree lists = *read_toml(source_folder() + "/configs/experiments/mask_pairs.toml").find("lists");
   const std::map<std::string, u32> high_members{{"two_high", 2}, {"one_high", 1}, {"none_high", 0}};
   std::set<std::set<std::string>> pairs;

@@ -360,7 +360,7 @@ TEST(Claim, vc_mech_synonym_replay) {
 }
 
 TEST(Claim, vc_mech_rw_synonym_fault) {
-  // Faults are counted, and the run goes on.
+  // An access is reported, by both names; whoever runs the machine ends the tenant (virtual_caches_test.cc).
   const auto faults = [](bool leading_writes, bool synonym_writes) {
     VirtualL2 l2;
     l2.same_as[5] = 1;
@@ -368,6 +368,13 @@ TEST(Claim, vc_mech_rw_synonym_fault) {
     if (leading_writes) l2.ask(200, 1, 0, true);  // a hit: the first write to a clean line is told of
     l2.ask(400, 5, 7, synonym_writes);
     l2.run();
+    const std::optional<SynonymFault> fault = l2.fbt->take_fault();
+    EXPECT_EQ(fault.has_value(), l2.count(&FbtStats::synonym_faults) > 0);
+    if (fault) {
+      EXPECT_EQ(fault->va.raw, (5 * kLinesPerPage + 7) * kLineBytes);
+      EXPECT_EQ(fault->leading.raw, (1 * kLinesPerPage + 7) * kLineBytes);
+      EXPECT_EQ(fault->write, synonym_writes);
+    }
     return l2.count(&FbtStats::synonym_faults);
   };
   EXPECT_EQ(faults(false, false), 0u) << "read-only synonyms are fully supported";

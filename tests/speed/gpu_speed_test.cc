@@ -53,7 +53,7 @@ void expect_exec_speed(const std::string& name, double floor) {
   expect_speed(floor, [&] {
     GuestMemory memory(PageSize::k4K);
     ptx::Machine machine(ptx::parse_module("bench.ptx", std::string(kHeader) + kernel(name).text), memory);
-    OneLaunch program(kernel(name).make);
+    OneLaunch program([&](GuestMemory& into) { return kernel(name).make(into, 30); });
     program.allocate(memory);
     FunctionalConfig config;
     config.count = false;

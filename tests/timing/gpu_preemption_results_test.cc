@@ -2,16 +2,38 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "engine/rng.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/ptx/read/parser.h"
 #include "frontend/workload.h"
-#include "timing/scripted_tenants.h"
+#include "gpu/gpu.h"
 #include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
 
-constexpr Cycle kEpoch = 400;
+/// At random cycles one of three SMs becomes the first tenant's, and the other two the second's.
+class RandomPartitioner final : public SmPartitioner {
+ public:
+  explicit RandomPartitioner(bool preempts) : preempts_(preempts) {}
+
+  SmPlan divide(const Situation& now, const SmPlan& plan) override {
+    if (!preempts_) return plan;
+    if (now.occasion == Occasion::kAppointment || next_ == kNever) next_ = now.now + 1 + rng_.below(900);
+    if (now.occasion != Occasion::kAppointment) return plan;
+    SmPlan next = plan;
+    next.leave.fill(Leave::kPreempt);
+    const u64 whose = rng_.below(3);
+    for (u32 sm = 0; sm < 3; ++sm) next.sms[sm].owner = TenantId(whose == sm ? 0 : 1);
+    return next;
+  }
+  Cycle appointment() const override { return next_; }
+
+ private:
+  const bool preempts_;
+  Rng rng_{1, "preemptions"};
+  Cycle next_ = kNever;
+};
 
 /// A workload of size mini on its way to a GPU.
 struct WorkloadTenant {
@@ -32,21 +54,14 @@ struct Outcome {
   CheckResult check;
 };
 
-/// The workload beside GUPS on four SMs; at each epoch another of the three SMs that are not GUPS's alone changes hands.
+/// The workload beside GUPS on four SMs.
 Outcome run(const std::string& workload, bool preempts, Scheduler::Options options = {}) {
-  GpuConfig config = machine_with("dws_30sm", {}, {"sm.count=4"});
-  config.run.epoch = kEpoch;
+  const GpuConfig config = machine_with("dws_30sm", {}, {"sm.count=4"});
   WorkloadTenant tenant(config, workload), other(config, "gups");
-  auto partitioner = std::make_unique<ScriptedPartitioner>([&](const SmPartitioner::Situation& now, SmPlan plan) {
-    if (!preempts || now.occasion != SmPartitioner::Occasion::kEpoch) return plan;
-    plan.leave.fill(Leave::kPreempt);
-    for (u32 sm = 0; sm < 3; ++sm) plan.sms[sm].owner = TenantId(now.now / kEpoch % 3 == sm ? 0 : 1);
-    return plan;
-  });
   Gpu gpu(config,
           {{workload, tenant.instance.program.get(), &tenant.memory, &tenant.machine, {0, 1, 2}},
            {"gups", other.instance.program.get(), &other.memory, &other.machine, {3}}},
-          options, std::move(partitioner));
+          options, std::make_unique<RandomPartitioner>(preempts));
   Outcome outcome;
   gpu.on_completion = [&](TenantId id) {
     if (gpu.progress(id).completed_runs > 1) return;
@@ -66,6 +81,22 @@ Outcome run(const std::string& workload, bool preempts, Scheduler::Options optio
   }
   return outcome;
 }
+
+class EveryPreemptedWorkload : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryPreemptedWorkload, PassesItsOwnCheck) {
+  const Outcome moved = run(GetParam(), true);
+  EXPECT_GT(moved.preempted, 0u) << "the test would show nothing";
+  EXPECT_TRUE(moved.check.passed) << moved.check.message;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const Workload* workload : all_workloads()) names.emplace_back(workload->info().name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Of, EveryPreemptedWorkload, testing::ValuesIn(all_names()),
+                         [](const auto& tested) { return "of_" + tested.param; });
 
 class PreemptedWorkload : public testing::TestWithParam<const char*> {};
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "timing/scripted_tenants.h"
+#include "timing/tenant_runs.h"
 
 namespace terrace {
 namespace {
@@ -190,25 +191,112 @@ TEST(PreemptedBlock, GoesBeforeThoseThatHaveNotBegun) {
   expect_all_done(tenants.gpu(), scripts);
 }
 
-TEST(PreemptedSm, IsClosedForTheTimeThatRegistersTakeToMemoryAndBack) {
+TEST(PreemptedSm, IsClosedWhileRegistersMoveToMemoryAndItsBlocksGoOnWhenTheyAreBack) {
   GpuConfig config = small_machine();
   config.sm.blocks = 4;
   const std::vector<ScriptedTenant> scripts{busy(200, 8), busy(20, 400)};
   ScriptedTenants tenants(config, scripts, {}, follow({{1, preempt_sm_1}}));
   tenants.gpu().log("dispatcher@0:1000000");
   tenants.gpu().run({.relaunch = false});
-  // Four blocks of two warps of 32 threads with 16 registers of four bytes.
-  const u64 bytes = 4 * 2 * 32 * 16 * 4;
+  // Four blocks of two warps of 32 threads with 16 registers of four bytes, one after the other.
+  const u64 bytes = 2 * 32 * 16 * 4;
   const double seconds =
-      2.0 * static_cast<double>(bytes) / static_cast<double>(config.dram.resolved().pin_bytes_per_second());
-  const auto closed = static_cast<Cycle>(std::ceil(seconds * config.core_mhz * 1e6));
-  ASSERT_GT(closed, 10u);
+      static_cast<double>(bytes) / static_cast<double>(config.dram.resolved().pin_bytes_per_second());
+  const auto each = static_cast<Cycle>(std::ceil(seconds * config.core_mhz * 1e6));
+  ASSERT_GT(each, 5u);
   const std::string log = tenants.gpu().take_log();
   const Cycle back = when(log, "block 7 of tenant 0 comes back unfinished from SM 1");
   const size_t after = log.find("comes back unfinished");
-  EXPECT_EQ(when(log.substr(log.find('\n', after) + 1), "of tenant 1 goes to SM 1"), back + closed);
-  EXPECT_EQ(value(tenants.gpu(), "gpu.partition.closed_cycles"), closed);
+  const std::string rest = log.substr(log.find('\n', after) + 1);
+  EXPECT_EQ(when(rest, "of tenant 1 goes to SM 1"), back + 4 * each);
+  EXPECT_EQ(value(tenants.gpu(), "gpu.partition.closed_cycles"), 4 * each);
+  EXPECT_EQ(value(tenants.gpu(), "gpu.partition.context_bytes{tenant=0}"), 2 * 4 * bytes) << "there and back";
+  EXPECT_EQ(when(rest, "is restored on SM 0"), when(rest, "of tenant 0 goes to SM 0") + each);
   expect_all_done(tenants.gpu(), scripts);
+}
+
+TEST(GatedSm, HasNoPowerFromItsLastBlockOnAndTakesBlocksWhenItIsAwakeAgain) {
+  GpuConfig config = small_machine();
+  config.tenancy.wake_cycles = 700;
+  config.sm.blocks = 2;
+  const std::vector<ScriptedTenant> scripts{busy(4, 200), busy(4, 200)};
+  ScriptedTenants tenants(config, scripts, {},
+                          follow({{1, [](SmPlan& plan) { plan.sms[1] = {.gated = true}; }},
+                                  {8, [](SmPlan& plan) { plan.sms[1] = {kSecond}; }}}));
+  Gpu& gpu = tenants.gpu();
+  gpu.log("dispatcher@0:1000000");
+  gpu.run({.relaunch = false});
+  const std::string log = gpu.take_log();
+  const Cycle again = when(log, "of tenant 1 goes to SM 1");
+  EXPECT_EQ(again, 8 * kEpoch + 700);
+  const u64 gated = value(gpu, "gpu.partition.gated_cycles");
+  EXPECT_LT(gated, 7 * kEpoch) << "its blocks ended first";
+  EXPECT_GT(gated, 5 * kEpoch);
+  EXPECT_EQ(value(gpu, "gpu.partition.wakes"), 1u);
+  EXPECT_EQ(value(gpu, "gpu.partition.preempted_blocks{tenant=0}"), 0u);
+  expect_all_done(gpu, scripts);
+}
+
+TEST(GatedSm, LosesPreemptedBlocksAtOnce) {
+  const std::vector<ScriptedTenant> scripts{busy(400, 8), busy(20, 200)};
+  ScriptedTenants tenants(small_machine(), scripts, {}, follow({{1, [](SmPlan& plan) {
+                                                                   plan.sms[1] = {.gated = true};
+                                                                   plan.leave[index(kFirst)] = Leave::kPreempt;
+                                                                 }}}));
+  Gpu& gpu = tenants.gpu();
+  gpu.run({.relaunch = false});
+  EXPECT_GT(value(gpu, "gpu.partition.preempted_blocks{tenant=0}"), 0u);
+  EXPECT_GT(value(gpu, "gpu.partition.gated_cycles"), gpu.now() - 2 * kEpoch);
+  expect_all_done(gpu, scripts);
+}
+
+TEST(GatedSm, ThatNobodyUsesChangesNothingButItsPower) {
+  const std::vector<ScriptedTenant> scripts{busy(20, 100), busy(20, 100)};
+  std::vector<Cycle> ends;
+  for (const bool gated : {false, true}) {
+    ScriptedTenants tenants(small_machine(), scripts, {},
+                            follow({{1, [](SmPlan& plan) { plan.sms[1] = {}; }},
+                                    {5, [=](SmPlan& plan) { plan.sms[1] = {.gated = gated}; }}}));
+    tenants.gpu().run({.relaunch = false});
+    ends.push_back(tenants.gpu().now());
+    EXPECT_EQ(value(tenants.gpu(), "gpu.partition.gated_cycles") > 0, gated);
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+}
+
+TEST(SmThatChangesHands, PutsItsBlocksAsideWhenTheyTakeTooLong) {
+  // Blocks of the first tenant would take far longer.
+  const std::vector<ScriptedTenant> scripts{busy(2000, 4), busy(20, 100)};
+  ScriptedTenants tenants(small_machine(), scripts, {}, follow({{1, [](SmPlan& plan) {
+                                                                   plan.sms[1].owner = kSecond;
+                                                                   plan.drain_cycles = 1'500;
+                                                                 }}}));
+  tenants.gpu().log("dispatcher@0:1000000");
+  tenants.gpu().run({.relaunch = false});
+  const Cycle back = when(tenants.gpu().take_log(), "comes back unfinished from SM 1");
+  EXPECT_GE(back, kEpoch + 1'500);
+  EXPECT_LT(back, kEpoch + 2'500);
+  expect_all_done(tenants.gpu(), scripts);
+}
+
+TEST(Present, ANewcomerWaitsNoLongerForLongBlocksThanTheyMayTakeToEnd) {
+  // Blocks of the first tenant fill all SMs and run for far longer.
+  std::vector<ScriptedTenant> scripts{busy(1000, 32), busy(20, 20)};
+  scripts[1].arrive = 5'000;
+  const auto first_block = [&](const std::string& drain_cycles) {
+    GpuConfig config = machine_with("dws_30sm", {},
+                                    {"tenancy.partition.use=present", "sm.count=4", "sm.blocks=8",
+                                     "tenancy.partition.present.drain_cycles=" + drain_cycles});
+    ScriptedTenants tenants(config, scripts);
+    tenants.gpu().log("dispatcher@0:10000000");
+    tenants.gpu().run({.relaunch = false});
+    expect_all_done(tenants.gpu(), scripts);
+    return when(tenants.gpu().take_log(), "of tenant 1 goes to SM");
+  };
+  const Cycle early = first_block("1500"), late = first_block("1000000000");
+  EXPECT_GE(early, 5'000 + 1'500u);
+  EXPECT_LT(early, 5'000 + 1'500 + 2'000u) << "the last accesses, and the way of the registers to memory";
+  EXPECT_GT(late, 3 * early) << "without it, it waits until a block ends";
 }
 
 /// Every epoch some SM goes to the other tenant, in one way or the other.
@@ -240,6 +328,38 @@ TEST(SmsThatMove, ObeyTheLaws) {
     if (straight.empty()) straight = digest;
     EXPECT_EQ(digest, straight) << "sleep " << options.sleep << ", order " << options.permute_seed;
   }
+}
+
+TEST(SmsThatMove, CostNoLessThanTheBytesThatTheyMove) {
+  const std::vector<ScriptedTenant> scripts{busy(50, 60), busy(30, 90)};
+  const GpuConfig config = small_machine();
+  ScriptedTenants tenants(config, scripts, {}, restless());
+  Gpu& gpu = tenants.gpu();
+  gpu.log("dispatcher@0:10000000");
+  gpu.run({.relaunch = false});
+  expect_all_done(gpu, scripts);
+  const u64 per_second = config.dram.resolved().pin_bytes_per_second(), hertz = u64{config.core_mhz} * 1'000'000;
+  const auto takes = [&](u64 bytes, Cycle cycles) { return cycles * per_second >= bytes * hertz; };
+  u64 all = 0;
+  for (const char* tenant : {"{tenant=0}", "{tenant=1}"})
+    all += value(gpu, "gpu.partition.context_bytes" + std::string(tenant));
+  ASSERT_GT(all, 0u);
+  EXPECT_TRUE(takes(all / 2, value(gpu, "gpu.partition.closed_cycles"))) << "the way to memory closes SMs";
+  // The way back, block by block. Each has two warps of 32 threads with 16 registers.
+  const u64 each = 2 * 32 * 16 * 4;
+  std::map<std::string, Cycle> sent;  // by the block and its SM
+  u64 restored = 0;
+  std::istringstream lines(gpu.take_log());
+  for (std::string line; std::getline(lines, line);) {
+    const size_t block = line.find("block "), goes = line.find(" goes to "), back = line.find(" is restored on ");
+    if (goes != line.npos) sent[line.substr(block, goes - block) + line.substr(goes + 9)] = std::stoull(line);
+    if (back == line.npos) continue;
+    const auto from = sent.find(line.substr(block, back - block) + line.substr(back + 16));
+    ASSERT_NE(from, sent.end()) << line;
+    EXPECT_TRUE(takes(each, std::stoull(line) - from->second)) << line;
+    ++restored;
+  }
+  EXPECT_EQ(restored * each, all / 2) << "all that left came back";
 }
 
 TEST(SmsThatMove, LetATenantLeaveInTheMiddle) {

@@ -17,7 +17,7 @@ struct ScriptedTenant {
   u32 rounds = 1, blocks = 1, threads = 32, launches = 1;
   u32 streams = 1;  // that launches are spread over
   u64 buffer_bytes = 1 << 20;
-  Cycle leave = kNever;
+  Cycle arrive = 0, leave = kNever;
 };
 
 /// Answers what a test tells it to, at every occasion.
@@ -48,6 +48,7 @@ class ScriptedTenants {
       streams_.push_back(std::make_unique<ScriptedStream>(tenant.script, tenant.rounds, config.sm.warp_width));
       TenantSetup setup{"script", programs_.back().get(), memories_.back().get(), streams_.back().get(), {}};
       for (u32 i = 0; i < share; ++i) setup.sms.push_back(turns ? i : static_cast<u32>(setups.size()) * share + i);
+      setup.arrive = tenant.arrive;
       setup.leave = tenant.leave;
       setups.push_back(std::move(setup));
     }

@@ -464,7 +464,8 @@ TEST_P(BlameOfMany, EveryCycleIsChargedToThePartWhoseTurnItIs) {
   EXPECT_EQ(matrix_in(json, "places"), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tenants, BlameOfMany, ::testing::Values(1u, 2u, 3u, 4u, 5u, 8u, 15u, 16u));
+INSTANTIATE_TEST_SUITE_P(Tenants, BlameOfMany, ::testing::Values(1u, 2u, 3u, 4u, 5u, 8u, 15u, 16u),
+                         ::testing::PrintToStringParamName());
 
 TEST(BlameOff, NothingIsCounted) {
   Blame blame;

@@ -1,4 +1,4 @@
-// Containers: rings, pools, tag arrays and miss tables.
+// Containers: rings, pools, tag arrays, miss tables and samples.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include "engine/pool.h"
 #include "engine/ring.h"
 #include "engine/rng.h"
+#include "engine/sampled.h"
 #include "engine/tag_array.h"
 
 namespace terrace {
@@ -196,6 +197,30 @@ TEST(MissTable, AgreesWithAMapOfListsOnRandomTraffic) {
     }
     ASSERT_EQ(table.size(), model.size());
   }
+}
+
+TEST(Sampled, KeepsEverythingUntilItIsFullAndThenAnEvenSpread) {
+  Sampled<u32> sampled(8);
+  for (u32 i = 0; i < 8; ++i) sampled.add(i);
+  EXPECT_EQ(sampled.kept(), (std::vector<u32>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(sampled.every(), 1u);
+  sampled.add(8);
+  EXPECT_EQ(sampled.kept(), (std::vector<u32>{0, 2, 4, 6, 8}));
+  for (u32 i = 9; i < 1000; ++i) {
+    sampled.add(i);
+    ASSERT_LE(sampled.kept().size(), 8u);
+    ASSERT_GE(sampled.kept().size(), 4u);
+  }
+  EXPECT_EQ(sampled.seen(), 1000u);
+  EXPECT_EQ(sampled.every(), 128u);
+  EXPECT_EQ(sampled.kept(), (std::vector<u32>{0, 128, 256, 384, 512, 640, 768, 896}));
+}
+
+TEST(Sampled, HoldsAtLeastTwoAndAnEvenNumber) {
+  Sampled<u32> smallest(0), odd(5);
+  for (u32 i = 0; i < 100; ++i) smallest.add(i), odd.add(i);
+  EXPECT_EQ(smallest.kept(), (std::vector<u32>{0, 64}));
+  EXPECT_EQ(odd.kept(), (std::vector<u32>{0, 32, 64, 96}));
 }
 
 }  // namespace

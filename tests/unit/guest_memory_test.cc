@@ -130,6 +130,82 @@ TEST(GuestMemory, WhatIsFreedAtTheEndLeavesRoomForMore) {
   EXPECT_EQ(memory.allocate("two pages", 8192).raw, kBase + 4096);
 }
 
+TEST(GuestMemory, ASecondMappingShowsTheSameBytesAtOtherAddresses) {
+  for (const u64 first : {kBase, u64{1} << 45}) {
+    GuestMemory memory(PageSize::k4K);
+    const Buffer<u32> one(memory, "one", {first}, 2048);
+    one.set(memory, 1500, 7);
+    const Buffer<u32> other = one.map_again(memory, "other", Permission::kReadOnly);
+    EXPECT_NE(other.address().raw, one.address().raw);
+    EXPECT_EQ(other.get(memory, 1500), 7u) << "what was there before";
+    one.set(memory, 3, 8);
+    EXPECT_EQ(other.get(memory, 3), 8u);
+    *reinterpret_cast<u32*>(memory.at({other.address().raw + 16})) = 9;  // as a kernel's store
+    EXPECT_EQ(one.get(memory, 4), 9u);
+    EXPECT_EQ(memory.footprint_bytes(), 8192u) << "the bytes count once";
+    EXPECT_TRUE(memory.writable(one.address(), 4));
+    EXPECT_FALSE(memory.writable(other.address(), 4));
+    EXPECT_TRUE(memory.contains({other.address().raw + 8188}, 4));
+    EXPECT_FALSE(memory.contains({other.address().raw + 8192}, 4));
+  }
+}
+
+TEST(GuestMemory, BytesLiveAsLongAsOneOfTheirMappings) {
+  GuestMemory memory(PageSize::k4K);
+  const Buffer<u32> one(memory, "one", 1024);
+  one.set(memory, 5, 6);
+  const Buffer<u32> two = one.map_again(memory, "two", Permission::kReadWrite);
+  const Buffer<u32> three = two.map_again(memory, "three", Permission::kReadWrite);
+  one.free(memory);
+  EXPECT_FALSE(memory.contains(one.address(), 4));
+  EXPECT_EQ(three.get(memory, 5), 6u);
+  EXPECT_EQ(memory.footprint_bytes(), 4096u);
+  const Buffer<u32> new_one(memory, "new", 1024);
+  EXPECT_EQ(new_one.address().raw, one.address().raw);
+  EXPECT_EQ(new_one.get(memory, 5), 0u) << "zero-filled";
+  two.free(memory);
+  three.free(memory);
+  const Buffer<u32> new_two(memory, "new", 1024);
+  EXPECT_EQ(new_two.get(memory, 5), 0u);
+}
+
+TEST(GuestMemory, AHostWriteIsRememberedUnderEveryName) {
+  GuestMemory memory(PageSize::k4K);
+  const Buffer<u32> one(memory, "one", 1024);
+  const Buffer<u32> other = one.map_again(memory, "other", Permission::kReadOnly);
+  memory.take_host_writes();
+  other.set(memory, 100, 1);
+  std::vector<u64> firsts;
+  for (const auto& range : memory.take_host_writes()) firsts.push_back(range.first.raw);
+  EXPECT_THAT(firsts, testing::UnorderedElementsAre(one.address().raw + 400, other.address().raw + 400));
+}
+
+TEST(GuestMemory, ProtectionChangesWhatKernelsMayDoUnderThatName) {
+  for (const u64 first : {kBase, u64{1} << 45}) {
+    GuestMemory memory(PageSize::k4K);
+    const Buffer<u32> buffer(memory, "buffer", {first}, 2000);
+    memory.take_page_changes();
+    buffer.protect(memory, Permission::kReadOnly);
+    EXPECT_FALSE(memory.writable({first + 4096}, 4));
+    EXPECT_TRUE(memory.contains({first + 4096}, 4));
+    buffer.protect(memory, Permission::kReadOnly);
+    EXPECT_EQ(memory.take_page_changes().size(), 1u) << "once is enough";
+    buffer.protect(memory, Permission::kReadWrite);
+    EXPECT_TRUE(memory.writable({first + 4096}, 4));
+    EXPECT_FALSE(memory.writable({first + 8000}, 4)) << "behind its end";
+  }
+}
+
+TEST(GuestMemory, MappingOrProtectingWhatIsNoBufferIsRefused) {
+  GuestMemory memory(PageSize::k4K);
+  const VirtAddr first = memory.allocate("buffer", 8192);
+  EXPECT_THAT(refusal([&] { memory.map_again("x", {first.raw + 4096}, Permission::kReadOnly); }),
+              HasSubstr("mapped a second time, where no buffer begins"));
+  memory.free(first);
+  EXPECT_THAT(refusal([&] { memory.protect(first, Permission::kReadOnly); }),
+              HasSubstr("protected: it lies in \"buffer\", which has been freed"));
+}
+
 TEST(GuestMemory, FreeingWhatIsNoBufferIsRefused) {
   GuestMemory memory(PageSize::k4K);
   const VirtAddr first = memory.allocate("buffer", 8192);

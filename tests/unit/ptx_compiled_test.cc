@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/case_name.h"
 #include "support/paths.h"
 #include "unit/ptx_harness.h"
 
@@ -89,7 +90,8 @@ TEST(PtxCompiled, AKernelOfClangAgreesBitByBitWithTheSameCodeOnTheHost) {
 }
 
 class PtxNvccStyle : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(, PtxNvccStyle, testing::Values("nvcc_style_sm90.ptx", "nvcc_style_sm100.ptx"));
+INSTANTIATE_TEST_SUITE_P(, PtxNvccStyle, testing::Values("nvcc_style_sm90.ptx", "nvcc_style_sm100.ptx"),
+                         [](const auto& tested) { return case_name(tested.param, tested.index); });
 
 TEST_P(PtxNvccStyle, AStencilWithACallAgreesBitByBitWithTheHost) {
   const u32 n = 300, threads = 128;

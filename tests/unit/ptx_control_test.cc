@@ -28,7 +28,8 @@ std::vector<u32> run_per_thread(const std::string& text, u32 threads, u32 width 
 }
 
 class PtxWidths : public testing::TestWithParam<u32> {};
-INSTANTIATE_TEST_SUITE_P(PtxControl, PtxWidths, testing::Values(1, 7, 16, 32, 33, 64));
+INSTANTIATE_TEST_SUITE_P(PtxControl, PtxWidths, testing::Values(1, 7, 16, 32, 33, 64),
+                         testing::PrintToStringParamName());
 
 TEST_P(PtxWidths, ALaneThatHasLeftALoopKeepsWhatOthersStillComputeInIt) {
   // %r8 is computed anew in each turn and used after the loop: for one thread it is dead where %rd5 lives, but not for a

@@ -1,5 +1,6 @@
 // Memory: every space, vectors, generic addresses, atomics, and the faults of what lies outside.
 // SPDX-License-Identifier: MIT
+#include "support/case_name.h"
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {
@@ -218,7 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
                     AtomicCase{"atom.SPACE.inc.u32 %r3, [%rd6], 6;", 0, 40 % 7},
                     AtomicCase{"atom.SPACE.dec.u32 %r3, [%rd6], 6;", 0, 2},
                     AtomicCase{"atom.SPACE.add.f32 %f1, [%rd6], 0f3F000000;", 0, 0x41a0'0000},
-                    AtomicCase{"red.SPACE.add.f64 [%rd6], 0d3FE0000000000000;", 0, 0x4034'0000'0000'0000}));
+                    AtomicCase{"red.SPACE.add.f64 [%rd6], 0d3FE0000000000000;", 0, 0x4034'0000'0000'0000}),
+    [](const auto& tested) {
+      return case_name(std::string_view(tested.param.instruction).substr(0, 22), tested.index);
+    });
 
 std::string atomic_kernel(std::string instruction, const std::string& space) {
   for (auto at = instruction.find("SPACE"); at != std::string::npos; at = instruction.find("SPACE"))

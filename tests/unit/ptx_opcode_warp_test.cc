@@ -279,7 +279,7 @@ class PtxWarpRows : public testing::TestWithParam<u32> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(, PtxWarpRows, testing::Values(32, 64));
+INSTANTIATE_TEST_SUITE_P(, PtxWarpRows, testing::Values(32, 64), testing::PrintToStringParamName());
 
 TEST_P(PtxWarpRows, LanesThatNameTheSameMembersMeet) {
   check(rows(), false);

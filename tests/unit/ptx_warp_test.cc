@@ -20,7 +20,7 @@ class PtxWarpWide : public testing::TestWithParam<u32> {
     return harness.read(out);
   }
 };
-INSTANTIATE_TEST_SUITE_P(, PtxWarpWide, testing::Values(32, 64));
+INSTANTIATE_TEST_SUITE_P(, PtxWarpWide, testing::Values(32, 64), testing::PrintToStringParamName());
 
 TEST_P(PtxWarpWide, TheLaneNumberCountsWithinThirtyTwo) {
   const auto result = results("mov.u32 %r10, %laneid;");

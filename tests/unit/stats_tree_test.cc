@@ -26,6 +26,47 @@ struct TlbStats {
   }
 };
 
+struct EnergyStats {
+  Counter energy, time;
+  void describe(StatFields& v) {
+    v("energy", energy, "pJ", "spent");
+    v("time", time, "ps", "gone by");
+    v.ratio("watts", sum(energy), sum(time), "power");
+  }
+};
+
+TEST(StatTree, DerivedStatisticsAreExportedAndNoPartOfTheDigest) {
+  TlbStats tlb;
+  tlb.flushes += 3;
+  EnergyStats energy;
+  StatTree without, with, counted;
+  without.add("tlb", tlb);
+  with.add("tlb", tlb);
+  counted.add("tlb", tlb);
+  with.add_derived("energy", energy);
+  counted.add("energy", energy);
+  energy.energy += 30;
+  energy.time += 10;
+  EXPECT_EQ(with.digest(), without.digest());
+  EXPECT_NE(counted.digest(), without.digest());
+  EXPECT_EQ(*with.json().find("energy")->find("watts")->find("value"), Tree(3.0));
+  EXPECT_NE(with.csv().find("energy.energy,30,pJ"), std::string::npos);
+}
+
+TEST(EpochSeries, RatiosOfDerivedStatisticsAreThoseOfEachEpoch) {
+  EnergyStats energy;
+  StatTree tree;
+  tree.add_derived("energy", energy);
+  EpochSeries series(tree, {"energy.watts", "energy.time"});
+  energy.energy += 30;
+  energy.time += 10;
+  series.sample(5);
+  energy.energy += 5;
+  energy.time += 10;
+  series.sample(10);
+  EXPECT_EQ(series.csv(), "cycle,\"energy.time\",\"energy.watts\"\n5,10,3.000\n10,10,0.500\n");
+}
+
 struct MmuStats {
   Counter requests;
   TlbStats tlb;

@@ -120,7 +120,8 @@ TEST_F(LocalExecutor, AnUnknownExecutorIsRefusedWithThoseThereAre) {
     make_executor("locl", {});
     ADD_FAILURE();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--executor: no executor named \"locl\"; available: local; did you mean \"local\"?");
+    EXPECT_STREQ(error.what(),
+                 "--executor: no executor named \"locl\"; available: local, slurm; did you mean \"local\"?");
   }
 }
 

@@ -54,6 +54,14 @@ TEST_F(Expressions, JoinTwoDesignsMixByMix) {
   EXPECT_DOUBLE_EQ(number("median(total_ipc)"), 15);
 }
 
+TEST_F(Expressions, SelectSeveralValuesOfALabelWithBarsAndKeepIt) {
+  EXPECT_DOUBLE_EQ(number("mean(total_ipc[design=fast, mix=\"a|c\"] / total_ipc[design=slow, mix=\"a|c\"])"), 5);
+  const Values values = Expression("mean(total_ipc[mix=\"a|b\"], \"mix\")").evaluate(*this);
+  EXPECT_EQ(values.rows.size(), 2u);
+  const auto choices = Expression("total_ipc[mix=\"a|b\"]").choices();
+  EXPECT_EQ(choices, (std::vector<std::pair<std::string, std::string>>{{"mix", "a"}, {"mix", "b"}}));
+}
+
 TEST_F(Expressions, TakeALabelsValueWithoutQuotesWhenItIsAWord) {
   EXPECT_DOUBLE_EQ(number("max(total_ipc[design=slow])"), 10);
 }

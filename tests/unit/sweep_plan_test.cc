@@ -26,7 +26,8 @@ class SweepPlan : public ::testing::Test {
       input_error("no {} named \"{}\"", folder, name);
     };
     return {[find](const std::string& name) { return find("gpu", name); },
-            [find](const std::string& name) { return find("designs", name); }};
+            [find](const std::string& name) { return find("designs", name); },
+            [find](const std::string& name) { return find("sets", name); }};
   }
   Plan plan(const std::string& text) {
     const std::string path = scratch_.write("sweep.toml", text);
@@ -297,7 +298,7 @@ sms = ["even", "oracle:best"]
 TEST_F(SweepPlan, EveryMistakeIsListedWithItsLine) {
   const std::string said = refusal(R"toml(nam = "x"
 [lists]
-l = [["gups", "mm"], ["gup", "mm"]]
+l = [["gups", "mm"], ["gupz", "mm"]]
 [[grid]]
 gpu = "dws_30s"
 mix = "ll"
@@ -320,11 +321,36 @@ value = "mean(total_ip)"
   for (const char* one :
        {":1: the file has no key \"nam\"; did you mean \"name\"?", ":5: no gpu named \"dws_30s\"",
         ":6: no list named \"ll\"", ":7: no size named \"huge\"", ":10: no designs named \"dwss\"",
-        ":11: no workload named \"gup\"", ":12: seed must be a whole number, not \"x\"",
+        ":11: no workload named \"gupz\"", ":12: seed must be a whole number, not \"x\"",
         ":13: [[grid]] has no key \"alon\"; did you mean \"alone\"?", ":15: l2.hit_cyles is not a known key",
         ":16: run.seed is not set here: write seed = ... in the grid itself", ":17: l2.ways must be",
         ":18: \"mean(total_ip)\": there is no \"total_ip\""})
     EXPECT_THAT(said, HasSubstr(one)) << said;
+}
+
+TEST_F(SweepPlan, ReadsAndChecksWhatSlurmIsAskedFor) {
+  const std::string grid = "[[grid]]\ngpu = \"cd_24sm\"\nworkload = \"mm\"\n[slurm]\n";
+  const std::string said = refusal(grid + R"toml(partitoin = "main"
+time = "soon"
+memory = 2
+account = ["a", "b"]
+options = ["--exclusive", "--array=1-2"]
+)toml");
+  for (const char* one : {":5: slurm has no key \"partitoin\"; did you mean \"partition\"?",
+                          ":6: slurm.time must be a time limit such as", ":7: slurm.memory must be text, not 2",
+                          ":8: slurm.account must be one text, not a list",
+                          ":9: slurm.options: --array is set by the sweep itself; leave it out"})
+    EXPECT_THAT(said, HasSubstr(one)) << said;
+  Mistakes mistakes("s.toml");
+  const SweepFile file = parse_sweep("s.toml", grid + R"toml(partition = "main"
+time = "2:00:00"
+setup = ["module load gcc", "cd /scratch"]
+)toml",
+                                     "", mistakes);
+  EXPECT_TRUE(mistakes.none());
+  EXPECT_EQ(file.slurm.partition, "main");
+  EXPECT_EQ(file.slurm.time, "2:00:00");
+  EXPECT_EQ(file.slurm.setup, (std::vector<std::string>{"module load gcc", "cd /scratch"}));
 }
 
 TEST_F(SweepPlan, RefusesSharesThatDoNotFit) {

@@ -151,7 +151,7 @@ TEST_F(StoreTest, OneOfTheFutureIsRefusedAndLeftAlone) {
   }
   const std::string before = bytes();
   EXPECT_EQ(refusal([&] { Store{path()}; }),
-            path() + ": has schema 99, and this version of Terrace knows schemas up to 2; use a newer version");
+            path() + ": has schema 99, and this version of Terrace knows schemas up to 3; use a newer version");
   EXPECT_EQ(bytes(), before);
 }
 

@@ -186,6 +186,39 @@ TEST(AddressSpaces, NoTwoTenantsShareAFrame) {
   EXPECT_EQ(frames.size(), 3u * 256);
 }
 
+TEST(AddressSpaces, ASecondMappingSharesItsFramesUntilTheLastNameGoes) {
+  using Kind = AddressSpaces::ChangedPage::Kind;
+  constexpr TenantId kTenant{0};
+  for (const FrameOrder order : {FrameOrder::kRandom, FrameOrder::kFirstTouch}) {
+    GuestMemory memory{PageSize::k4K};
+    PagesConfig pages;
+    pages.frames = order;
+    AddressSpaces spaces(pages, 128, 3, 1);
+    const auto kinds = [&] {
+      std::vector<Kind> all;
+      for (const auto& page : spaces.cover(kTenant, memory.take_page_changes())) all.push_back(page.kind);
+      return all;
+    };
+    const VirtAddr one = memory.allocate("one", 8192);
+    const VirtAddr other = memory.map_again("other", one, Permission::kReadOnly);
+    EXPECT_TRUE(kinds().empty());
+    const PhysAddr frame = spaces.locate(kTenant, {one.raw + 4096});
+    ASSERT_NE(frame, AddressSpaces::kUnmapped);
+    EXPECT_EQ(spaces.locate(kTenant, {other.raw + 4096}), frame);
+    EXPECT_TRUE(spaces.writable(kTenant, one));
+    EXPECT_FALSE(spaces.writable(kTenant, {other.raw + 4096}));
+    memory.free(one);
+    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::kNameGone, Kind::kNameGone}));
+    EXPECT_EQ(spaces.locate(kTenant, {other.raw + 4096}), frame);
+    EXPECT_EQ(spaces.locate(kTenant, one), AddressSpaces::kUnmapped);
+    memory.protect(other, Permission::kReadWrite);
+    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::kReadWrite, Kind::kReadWrite}));
+    EXPECT_TRUE(spaces.writable(kTenant, other));
+    memory.free(other);
+    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::kGone, Kind::kGone}));
+  }
+}
+
 TEST(AddressSpaces, UnderFirstTouchThePagesGetFramesInTheOrderOfTheirTouch) {
   GuestMemory memory(PageSize::k4K);
   memory.allocate("buffer", 1 << 20);

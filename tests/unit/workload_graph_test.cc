@@ -40,8 +40,13 @@ double mean_degree(const Csr& graph) {
   return static_cast<double>(graph.edges()) / graph.vertices();
 }
 
+std::string class_name(const testing::TestParamInfo<GraphClass>& tested) {
+  constexpr std::array kNames = {"mesh", "road", "circuit", "coauthor", "uniform", "dense"};
+  return kNames.at(static_cast<std::size_t>(tested.param));
+}
+
 class EveryGraphClass : public testing::TestWithParam<GraphClass> {};
-INSTANTIATE_TEST_SUITE_P(Graph, EveryGraphClass, testing::ValuesIn(kAllClasses));
+INSTANTIATE_TEST_SUITE_P(Graph, EveryGraphClass, testing::ValuesIn(kAllClasses), class_name);
 
 TEST_P(EveryGraphClass, IsAValidListOfRowsAndTargets) {
   const Csr graph = make(GetParam(), 10'000);
@@ -78,7 +83,8 @@ TEST_P(EveryGraphClass, DiffersForAnotherSeedUnlessNothingIsDrawn) {
 class EveryUndirectedClass : public testing::TestWithParam<GraphClass> {};
 INSTANTIATE_TEST_SUITE_P(Graph, EveryUndirectedClass,
                          testing::Values(GraphClass::kMesh, GraphClass::kRoad, GraphClass::kCircuit,
-                                         GraphClass::kCoauthor));
+                                         GraphClass::kCoauthor),
+                         class_name);
 
 TEST_P(EveryUndirectedClass, StoresBothDirectionsOfEveryEdge) {
   const Csr graph = make(GetParam(), 2500);

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/check.h"
+#include "frontend/stream_kind.h"
 #include "frontend/user_program.h"
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 
 namespace terrace {
 namespace {
@@ -33,6 +37,29 @@ TEST(WorkloadRequest, ReadsNameSizeVariantAndOverrides) {
 TEST(WorkloadRequest, AnUnknownNameIsAnsweredWithTheNearestOne) {
   EXPECT_THAT(refusal("gusp"), HasSubstr("no workload named \"gusp\""));
   EXPECT_THAT(refusal("gusp"), HasSubstr("did you mean \"gups\"?"));
+}
+
+TEST(WorkloadRequest, FindsWhatPapersCallAWorkloadInCapitalsOrNot) {
+  for (const auto& [called, name] : std::vector<std::pair<std::string, std::string>>{{"GEV", "gesummv"},
+                                                                                     {"color_max", "color"},
+                                                                                     {"DWT", "dwt2d"},
+                                                                                     {"dwt:levels=1", "dwt2d"},
+                                                                                     {"LavaMD", "lavamd"}}) {
+    EXPECT_EQ(parse_workload(called, InputSize::kTiny).name, name);
+    EXPECT_EQ(find_workload(called.substr(0, called.find(':'))).info().name, name);
+  }
+  EXPECT_THAT(refusal("DWTX"), HasSubstr("no workload named \"DWTX\""));
+}
+
+TEST(WorkloadRequest, NoAliasIsTheNameOfAWorkloadAndAllLeadToOne) {
+  EXPECT_FALSE(workload_aliases().empty());
+  for (const auto& [alias, name] : workload_aliases()) {
+    const auto called = [&](std::string_view text) {
+      return std::ranges::count_if(all_workloads(), [&](const Workload* one) { return one->info().name == text; });
+    };
+    EXPECT_EQ(called(alias), 0) << alias;
+    EXPECT_EQ(called(name), 1) << alias << " leads to " << name;
+  }
 }
 
 TEST(WorkloadRequest, AnUnknownParameterIsAnsweredWithTheNearestOne) {
@@ -144,6 +171,21 @@ TEST(Workload, TheFootprintThatIsListedIsTheOneThatIsAllocated) {
     choice.workload->make(*params)->allocate(memory);
     EXPECT_EQ(memory.footprint_bytes(), choice.workload->footprint_bytes(*params))
         << choice.workload->info().name << " " << kInputSizes[static_cast<u32>(choice.size)] << " " << choice.variant;
+  }
+}
+
+TEST(Workload, InputsOfCdSearchHaveEightBlocksForEachOf24Sms) {
+  for (const char* program : {"lavamd", "lbm", "gesummv", "bino", "cp"}) {
+    for (const InputSize size : {InputSize::kTiny, InputSize::kSmall}) {
+      const ProgramInstance instance = load_program(program + std::string(":variant=cd"), size, "the test", 1);
+      GuestMemory memory(PageSize::k4K);
+      const auto stream = make_stream(instance.code, memory, 32);
+      instance.program->allocate(memory);
+      instance.program->initialise(memory);
+      const auto launch = instance.program->next(memory);
+      ASSERT_TRUE(launch.has_value());
+      EXPECT_GE(launch->blocks(), 192u) << program << " " << kInputSizes[static_cast<u32>(size)];
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -256,6 +257,85 @@ TEST_F(UserProgramTest, NothingIsNearAnExpectedInfinity) {
   EXPECT_TRUE(check_of(load(text), std::numeric_limits<float>::infinity()).passed);
   EXPECT_EQ(check_of(load(text), 3).message, "y[0] is 3 and should be inf");
   EXPECT_FALSE(check_of(load(text), -std::numeric_limits<float>::infinity()).passed);
+}
+
+constexpr char kTwoNames[] = R"(source = "saxpy.cu"
+[[buffer]]
+name = "x"
+count = 100
+init = "iota"
+[[buffer]]
+name = "y"
+count = 100
+[[buffer]]
+name = "z"
+same_as = "y"
+read_only = true
+[[launch]]
+kernel = "saxpy"
+grid = [4]
+block = [32]
+args = ["x", "y", 1.0, 100]
+[[launch]]
+unmap = ["y"]
+read_write = ["z"]
+read_only = ["x"]
+kernel = "saxpy"
+grid = [4]
+block = [32]
+args = ["x", "z", 1.0, 100]
+)";
+
+TEST_F(UserProgramTest, ABufferMayBeAnotherNameOfOneAndLaunchesMayUnmapAndProtect) {
+  const ProgramInstance instance = load(kTwoNames);
+  GuestMemory memory(PageSize::k4K);
+  Program& program = *instance.program;
+  program.allocate(memory);
+  for (u32 run = 0; run < 2; ++run) {  // a relaunch finds everything as the file has it
+    program.initialise(memory);
+    ASSERT_EQ(memory.allocations().size(), 3u);
+    EXPECT_EQ(memory.footprint_bytes(), 800u);
+    const auto at = [&](const Launch& launch, u64 argument) {
+      u64 address = 0;
+      std::memcpy(&address, launch.arguments[argument].bytes.data(), sizeof address);
+      return VirtAddr{address};
+    };
+    const Launch first = *program.next(memory);
+    const VirtAddr x = at(first, 0), y = at(first, 1);
+    EXPECT_TRUE(memory.writable(x, 4));
+    EXPECT_TRUE(memory.writable(y, 4));
+    *reinterpret_cast<float*>(memory.at(y)) = 5;
+    const Launch second = *program.next(memory);
+    const VirtAddr z = at(second, 1);
+    EXPECT_FALSE(memory.contains(y, 4));
+    EXPECT_EQ(*reinterpret_cast<float*>(memory.at(z)), 5.0f);
+    EXPECT_TRUE(memory.writable(z, 4));
+    EXPECT_FALSE(memory.writable(x, 4));
+    EXPECT_FALSE(program.next(memory).has_value());
+  }
+}
+
+TEST_F(UserProgramTest, WrongNamesOfMappingsAreRefused) {
+  const auto with = [](const std::string& what, const std::string& by) {
+    std::string text = kTwoNames;
+    text.replace(text.find(what), what.size(), by);
+    return text;
+  };
+  EXPECT_THAT(refusal(with("same_as = \"y\"", "same_as = \"w\"")),
+              HasSubstr("program.toml:11: buffer[2].same_as names no buffer defined above it: \"w\""));
+  EXPECT_THAT(refusal(with("same_as = \"y\"", "same_as = \"y\"\ncount = 3")),
+              HasSubstr("program.toml:12: buffer[2].count is that of \"y\", whose memory this is"));
+  EXPECT_THAT(refusal(with("unmap = [\"y\"]", "unmap = \"y\"")), HasSubstr("unmap must be a list of buffers"));
+  EXPECT_THAT(refusal(with("unmap = [\"y\"]", "unmap = [\"q\"]")),
+              HasSubstr("program.toml:19: launch[1].unmap names no buffer defined above it: \"q\""));
+  EXPECT_THAT(refusal(with("unmap = [\"y\"]", "unmap = [\"z\"]")),
+              HasSubstr("launch[1].read_write names \"z\", which was unmapped before"));
+  EXPECT_THAT(refusal(with("args = [\"x\", \"z\"", "args = [\"x\", \"y\"")),
+              HasSubstr("launch[1].args[1] names \"y\", which was unmapped before"));
+  EXPECT_THAT(refusal(with("read_write = [\"z\"]", "read_write = [\"x\"]")),
+              HasSubstr("launch[1].read_write names \"x\", which read_only names too"));
+  EXPECT_THAT(refusal(std::string(kTwoNames) + "[[expect]]\nbuffer = \"y\"\nequals = \"zero\"\n"),
+              HasSubstr("expect[0] names \"y\", which a launch unmaps"));
 }
 
 TEST_F(UserProgramTest, AFileWithoutLaunchOrSourceIsRefused) {

@@ -43,9 +43,9 @@ class BinomialOptions final : public LaunchSequence {
       case InputSize::kMini:
         return shape(3, 64);
       case InputSize::kTiny:
-        return shape(16, 512);
+        return shape(192, 64);
       case InputSize::kSmall:
-        return shape(180, 512);
+        return shape(192, 512);
       case InputSize::kPaper:
         return shape(512, 2048);
     }

@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 #include "support/checks.h"
 #include "support/inputs.h"
 #include "support/series.h"
@@ -179,6 +180,7 @@ const RegisterWorkload<Backprop> kRegistered{{
     .variants = {"mask", "simt", "vc"},
     .paper_needs_variant = true,
 }};
+const RegisterAlias kAlias{"backprop", "bp"};
 
 }  // namespace
 }  // namespace terrace

@@ -7,17 +7,14 @@
 #include <algorithm>
 
 #include "engine/check.h"
-#include "engine/rng.h"
 #include "frontend/workload.h"
+#include "fw/distances.h"
 #include "support/checks.h"
 
 namespace terrace {
 namespace {
 
 constexpr u32 kTile = 16;
-constexpr i32 kNoEdge = 999'999;  // the original's
-constexpr u32 kOneEdgeIn = 4;     // density 25 %
-constexpr u32 kMostWeight = 100;
 constexpr i32 kDirect = -1;  // `next` of a pair without an intermediate vertex
 
 class FloydWarshall final : public LaunchSequence {
@@ -70,7 +67,7 @@ class FloydWarshall final : public LaunchSequence {
   }
 
   void fill(GuestMemory& memory) override {
-    const std::vector<i32> first = draw_edges();
+    const std::vector<i32> first = draw_distances(p_.dim, p_.seed);
     std::copy(first.begin(), first.end(), dist_.write(memory).begin());
     for (i32& vertex : next_.write(memory)) vertex = kDirect;
   }
@@ -84,7 +81,7 @@ class FloydWarshall final : public LaunchSequence {
   }
 
   CheckResult check(const GuestMemory& memory) const override {
-    std::vector<i32> dist = draw_edges(), next(dist.size(), kDirect);
+    std::vector<i32> dist = draw_distances(p_.dim, p_.seed), next(dist.size(), kDirect);
     for (u32 k = p_.first; k < p_.first + p_.steps(); ++k) relax(dist, next, k);
     const auto got_dist = dist_.read(memory), got_next = next_.read(memory);
     ExactCheck distances("dist"), vertices("next");
@@ -103,18 +100,6 @@ class FloydWarshall final : public LaunchSequence {
   u32 tiles() const { return (p_.dim + kTile - 1) / kTile; }
   Launch launch_tiles() const {
     return sliced_launch(p_.coalesced ? "fw_step_coalesced" : "fw_step", {tiles(), tiles()}, {kTile, kTile}, p_.slice);
-  }
-
-  /// Each pair has an edge with a chance of one in four; a vertex is at distance 0 from itself.
-  std::vector<i32> draw_edges() const {
-    Rng rng(p_.seed, "fw.edges");
-    std::vector<i32> dist(u64{p_.dim} * p_.dim);
-    for (u64 at = 0; at < dist.size(); ++at) {
-      const bool edge = rng.below(kOneEdgeIn) == 0;
-      const i32 weight = static_cast<i32>(rng.below(kMostWeight + 1));
-      dist[at] = at % (u64{p_.dim} + 1) == 0 ? 0 : edge ? weight : kNoEdge;
-    }
-    return dist;
   }
 
   void relax(std::vector<i32>& dist, std::vector<i32>& next, u32 k) const {

@@ -9,6 +9,7 @@
 
 #include "engine/check.h"
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 #include "graph/csr.h"
 #include "support/checks.h"
 
@@ -203,6 +204,7 @@ const RegisterWorkload<BreadthFirst> kRegistered{{
     .variants = {"mask", "vc"},
     .paper_needs_variant = true,
 }};
+const RegisterAlias kAlias{"bfs2", "bfs"};
 
 }  // namespace
 }  // namespace terrace

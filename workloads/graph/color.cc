@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "frontend/workload_alias.h"
 #include "graph/rounds.h"
 #include "support/checks.h"
 
@@ -16,13 +17,7 @@ constexpr i32 kNone = -1;
 
 class Colouring final : public PriorityRounds {
  public:
-  static void preset(InputSize size, std::string_view variant, Params& p) {
-    choose_graph(size, variant, 1'000'000, p);   // as large as ecology1
-    if (size == InputSize::kMini) p.iters = 20;  // it takes fewer
-    if (size == InputSize::kTiny) p.iters = is_scattered(variant) ? 1 : 2;
-    if (size == InputSize::kSmall) p.iters = is_scattered(variant) ? 2 : 6;
-    if (size == InputSize::kTiny && is_scattered(variant)) p.slice = {Fraction::kOne / 10};
-  }
+  static void preset(InputSize size, std::string_view variant, Params& p) { choose_colouring(size, variant, 6, p); }
   static u64 footprint_bytes(const Params& p) { return bytes_of(p.graph, 3, 0); }
 
   explicit Colouring(const Params& params) : PriorityRounds(params, "color", 256, {"color1", "color2"}) {}
@@ -93,6 +88,7 @@ const RegisterWorkload<Colouring> kRegistered{{
     .variants = {"simt", "vc"},
     .paper_needs_variant = true,
 }};
+const RegisterAlias kAlias{"color_max", "color"};
 
 }  // namespace
 }  // namespace terrace

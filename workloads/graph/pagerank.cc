@@ -12,40 +12,14 @@
 namespace terrace {
 namespace {
 
-class PageRank final : public GraphRounds {
+class PageRank final : public FixedRounds {
  public:
-  struct Params : GraphRoundsParams {
-    Params() { iters = 20; }
+  using Params = RankParams;
 
-   protected:
-    u64 least_iters() const override { return 1; }
-    std::string_view iters_doc() const override { return "iterations"; }
-  };
-
-  static void preset(InputSize size, std::string_view variant, Params& p) {
-    const bool scattered = variant == "vc";
-    p.shape(GraphClass::kUniform, 1'000'000);
-    if (!scattered) p.shape(GraphClass::kCoauthor, 299'067);
-    switch (size) {
-      case InputSize::kMini:
-        p.graph.vertices = 900, p.iters = 2;
-        break;
-      case InputSize::kTiny:
-        p.iters = 1;
-        if (scattered) p.slice = {Fraction::kOne / 5};
-        if (!scattered) p.graph.vertices = 90'000;
-        break;
-      case InputSize::kSmall:
-        p.iters = scattered ? 2 : 6;
-        break;
-      case InputSize::kPaper:
-        p.iters = 20;
-        break;
-    }
-  }
+  static void preset(InputSize size, std::string_view variant, Params& p) { p.choose(size, variant); }
   static u64 footprint_bytes(const Params& p) { return bytes_of(p.graph, 2, 1); }
 
-  explicit PageRank(const Params& params) : GraphRounds(params, 256, {"pr_push", "pr_update"}) {}
+  explicit PageRank(const Params& params) : FixedRounds(params, 256, {"pr_push", "pr_update"}) {}
 
   CheckResult check(const GuestMemory& memory) const override {
     const std::vector<double> want = replay();
@@ -62,7 +36,6 @@ class PageRank final : public GraphRounds {
   }
 
  private:
-  bool another_round(GuestMemory&) override { return true; }  // `iters` ends it
   void allocate_arrays(GuestMemory& memory) override {
     edge_value_ = Buffer<float>(memory, "edge_value", edges());
     rank_ = per_vertex<float>(memory, "rank");

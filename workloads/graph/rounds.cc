@@ -8,8 +8,9 @@
 
 namespace terrace {
 
-GraphRounds::GraphRounds(const Params& params, u32 threads, std::vector<std::string_view> kernels)
-    : p_(params), threads_(threads), kernels_(std::move(kernels)) {}
+GraphRounds::GraphRounds(const Params& params, u32 threads, std::vector<std::string_view> kernels,
+                         std::string_view opening)
+    : p_(params), threads_(threads), kernels_(std::move(kernels)), opening_(opening) {}
 
 void GraphRounds::allocate(GuestMemory& memory) {
   row_ = Buffer<i32>(memory, "row", u64{vertices()} + 1);
@@ -29,13 +30,24 @@ void GraphRounds::initialise(GuestMemory& memory) {
   std::copy(graph_.col.begin(), graph_.col.end(), col_.write(memory).begin());
   fill_arrays(memory);
   launched_ = 0;
+  opened_ = opening_.empty();
+}
+
+Launch GraphRounds::per_vertex_launch(std::string_view kernel) const {
+  return sliced_launch(std::string(kernel), {(vertices() + threads_ - 1) / threads_}, {threads_}, p_.slice);
 }
 
 std::optional<Launch> GraphRounds::next(GuestMemory& memory) {
+  if (!opened_) {
+    opened_ = true;
+    Launch launch = per_vertex_launch(opening_);
+    opening_arguments(launch);
+    launch.argument(vertices());
+    return launch;
+  }
   const u32 number = static_cast<u32>(launched_ % kernels_.size());
   if (number == 0 && ((p_.iters && rounds() == p_.iters) || !another_round(memory))) return std::nullopt;
-  Launch launch =
-      sliced_launch(std::string(kernels_[number]), {(vertices() + threads_ - 1) / threads_}, {threads_}, p_.slice);
+  Launch launch = per_vertex_launch(kernels_[number]);
   arguments(number, launch);
   launch.argument(vertices());
   ++launched_;
@@ -43,8 +55,29 @@ std::optional<Launch> GraphRounds::next(GuestMemory& memory) {
 }
 
 u32 GraphRounds::launched_vertices() const {
-  const Launch launch = sliced_launch("", {(vertices() + threads_ - 1) / threads_}, {threads_}, p_.slice);
-  return static_cast<u32>(std::min<u64>(launch.blocks() * threads_, vertices()));
+  return static_cast<u32>(std::min<u64>(per_vertex_launch("").blocks() * threads_, vertices()));
+}
+
+void RankParams::choose(InputSize size, std::string_view variant) {
+  const bool scattered = variant == "vc";
+  shape(GraphClass::kUniform, 1'000'000);
+  if (!scattered) shape(GraphClass::kCoauthor, 299'067);
+  switch (size) {
+    case InputSize::kMini:
+      graph.vertices = 900, iters = 2;
+      break;
+    case InputSize::kTiny:
+      iters = 1;
+      if (scattered) slice = {Fraction::kOne / 5};
+      if (!scattered) graph.vertices = 90'000;
+      break;
+    case InputSize::kSmall:
+      iters = scattered ? 2 : 6;
+      break;
+    case InputSize::kPaper:
+      iters = 20;
+      break;
+  }
 }
 
 bool FlaggedRounds::another_round(GuestMemory& memory) {
@@ -54,8 +87,8 @@ bool FlaggedRounds::another_round(GuestMemory& memory) {
 }
 
 PriorityRounds::PriorityRounds(const Params& params, std::string_view name, u32 threads,
-                               std::vector<std::string_view> kernels)
-    : FlaggedRounds(params, threads, std::move(kernels)), name_(name) {
+                               std::vector<std::string_view> kernels, std::string_view opening)
+    : FlaggedRounds(params, threads, std::move(kernels), opening), name_(name) {
   if (p_.iters == 0 && p_.slice.millionths < Fraction::kOne)
     input_error("{}: vertices outside a slice never decide, so that it would not end by itself; add iters=1", name);
 }
@@ -67,6 +100,14 @@ void PriorityRounds::choose_graph(InputSize size, std::string_view variant, u32 
     const u32 vertices[] = {300, 400 * 400, 700 * 700, paper_mesh};
     p.shape(GraphClass::kMesh, vertices[static_cast<u32>(size)]);
   }
+}
+
+void PriorityRounds::choose_colouring(InputSize size, std::string_view variant, u32 small_rounds, Params& p) {
+  choose_graph(size, variant, 1'000'000, p);   // as large as ecology1
+  if (size == InputSize::kMini) p.iters = 20;  // it takes fewer
+  if (size == InputSize::kTiny) p.iters = is_scattered(variant) ? 1 : small_rounds / 3;
+  if (size == InputSize::kSmall) p.iters = is_scattered(variant) ? 2 : small_rounds;
+  if (size == InputSize::kTiny && is_scattered(variant)) p.slice = {Fraction::kOne / 10};
 }
 
 void PriorityRounds::allocate_arrays(GuestMemory& memory) {

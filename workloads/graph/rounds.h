@@ -35,12 +35,15 @@ class GraphRounds : public Program {
   std::optional<Launch> next(GuestMemory& memory) final;
 
  protected:
-  GraphRounds(const Params& params, u32 threads, std::vector<std::string_view> kernels);
+  /// `opening`, where there is one, is a kernel that runs once, before the rounds.
+  GraphRounds(const Params& params, u32 threads, std::vector<std::string_view> kernels, std::string_view opening = {});
 
   virtual void allocate_arrays(GuestMemory& memory) = 0;
   virtual void fill_arrays(GuestMemory& memory) = 0;
   /// The arguments of kernel `number` of a round; the number of vertices follows as the last one.
   virtual void arguments(u32 number, Launch& launch) = 0;
+  /// Those of the opening kernel, likewise.
+  virtual void opening_arguments(Launch&) {}
 
   /// Before each round; the first one has to return true.
   virtual bool another_round(GuestMemory& memory) = 0;
@@ -69,7 +72,29 @@ class GraphRounds : public Program {
   u32 threads_;
   std::vector<std::string_view> kernels_;
   Csr graph_;  // made by the first `initialise`
-  u64 launched_ = 0;
+  std::string_view opening_;
+  bool opened_ = false;
+  u64 launched_ = 0;  // in rounds
+
+  Launch per_vertex_launch(std::string_view kernel) const;
+};
+
+/// What both PageRanks can be asked.
+struct RankParams : GraphRoundsParams {
+  RankParams() { iters = 20; }
+  /// The suite's coauthor graph, or with variant vc a uniform one.
+  void choose(InputSize size, std::string_view variant);
+
+ protected:
+  u64 least_iters() const override { return 1; }
+  std::string_view iters_doc() const override { return "iterations"; }
+};
+
+/// `iters` alone ends them.
+class FixedRounds : public GraphRounds {
+ protected:
+  using GraphRounds::GraphRounds;
+  bool another_round(GuestMemory&) final { return true; }
 };
 
 /// Each round clears a flag on the device; when no kernel of a round raises it again, that round was the last.
@@ -86,13 +111,16 @@ class FlaggedRounds : public GraphRounds {
   Buffer<i32> flag_;
 };
 
-/// MIS and COLOR: vertices compare themselves with their undecided neighbours by random priorities below 2,048, so that
+/// MIS and the two COLOR: vertices compare themselves with their undecided neighbours by random priorities below 2,048, so that
 /// neighbours may be equal. SIMT ran them on meshes; a uniform graph stands for what VC ran.
 class PriorityRounds : public FlaggedRounds {
  protected:
-  PriorityRounds(const Params& params, std::string_view name, u32 threads, std::vector<std::string_view> kernels);
+  PriorityRounds(const Params& params, std::string_view name, u32 threads, std::vector<std::string_view> kernels,
+                 std::string_view opening = {});
   static bool is_scattered(std::string_view variant) { return variant == "vc"; }
   static void choose_graph(InputSize size, std::string_view variant, u32 paper_mesh, Params& p);
+  /// The graphs and rounds of COLOR and COLOR_MAXMIN; on the mesh `small_rounds`, at tiny a third of them.
+  static void choose_colouring(InputSize size, std::string_view variant, u32 small_rounds, Params& p);
   void allocate_arrays(GuestMemory& memory) override;
   void fill_arrays(GuestMemory& memory) override;
   i32 priority(i32 vertex) const { return priorities_[static_cast<u32>(vertex)]; }

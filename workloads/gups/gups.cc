@@ -9,6 +9,7 @@
 #include "engine/check.h"
 #include "engine/rng.h"
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 
 namespace terrace {
 namespace {
@@ -152,6 +153,7 @@ const RegisterWorkload<Gups> kRegistered{{
     .variants = {"mask", "dws"},
     .paper_needs_variant = true,
 }};
+const RegisterAlias kAlias{"gup", "gups"};
 
 }  // namespace
 }  // namespace terrace

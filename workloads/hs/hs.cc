@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/workload.h"
+#include "frontend/workload_alias.h"
 #include "support/checks.h"
 #include "support/inputs.h"
 
@@ -151,6 +152,7 @@ const RegisterWorkload<Hotspot> kRegistered{{
     .variants = {"mask", "simt", "dws", "vc"},
     .paper_needs_variant = true,
 }};
+const RegisterAlias kAlias{"hotspot", "hs"};
 
 }  // namespace
 }  // namespace terrace

@@ -66,16 +66,26 @@ struct __attribute__((aligned(16))) float4 {
 struct __attribute__((aligned(8))) int2 {
   int x, y;
 };
+struct __attribute__((aligned(16))) int4 {
+  int x, y, z, w;
+};
 
-// The _gen_ builtins take generic pointers; the compiler finds out that they are global.
+// The _gen_ builtins take generic pointers; the compiler finds out whether they are global or shared.
 __device__ __forceinline__ float atomicAdd(float* at, float value) {
   return __nvvm_atom_add_gen_f(at, value);
+}
+__device__ __forceinline__ u32 atomicAdd(u32* at, u32 value) {
+  return static_cast<u32>(__nvvm_atom_add_gen_i(reinterpret_cast<int*>(at), static_cast<int>(value)));
 }
 __device__ __forceinline__ u32 atomicXor(u32* at, u32 value) {
   return __nvvm_atom_xor_gen_i(reinterpret_cast<int*>(at), static_cast<int>(value));
 }
 __device__ __forceinline__ u64 atomicXor(u64* at, u64 value) {
   return __nvvm_atom_xor_gen_ll(reinterpret_cast<long long*>(at), static_cast<long long>(value));
+}
+
+__device__ __forceinline__ void __syncwarp(u32 members = 0xffffffffu) {
+  __nvvm_bar_warp_sync(members);
 }
 
 #define TERRACE_DEVICE_APPROX(name, builtin, opcode) \

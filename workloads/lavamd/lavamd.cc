@@ -1,5 +1,6 @@
 // LAVAMD: forces between the particles of neighbouring boxes. The accumulators stay in global memory, so the shared
-// cache serves eight accesses of eight lines per pair while DRAM rests. Variant: cd (10 x 10 x 10 boxes of 100).
+// cache serves eight accesses of eight lines per pair while DRAM rests. Variant: cd (10 x 10 x 10 boxes of 100). Sizes
+// below have enough boxes for 24 SMs, and make up for them by fewer neighbours of each box.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -40,12 +41,15 @@ class LavaMd final : public LaunchSequence {
     u32 boxes = 10;
     u32 particles = 100;
     u32 threads = 128;
+    u32 neighbours = kMostNeighbours;
     Element element = Element::kF64;
 
     void describe(Fields& v) override {
       v("boxes", boxes, in(1, 64), "boxes along each of the three dimensions");
       v("particles", particles, in(1, kMostParticles), "particles in a box");
       v("threads", threads, in(1, 1024), "threads in a block, which works on a box");
+      v("neighbours", neighbours, in(0, kMostNeighbours),
+        "other boxes, at most, whose particles act on those of a box");
       v("element", element, {"f64", "f32"}, "type of coordinates, charges and forces");
       WorkloadParams::describe(v);
     }
@@ -62,9 +66,11 @@ class LavaMd final : public LaunchSequence {
       case InputSize::kMini:
         return shape(2, 3, 32);
       case InputSize::kTiny:
-        return shape(3, 32, 32);
+        p.neighbours = 1;
+        return shape(8, 18, 32);
       case InputSize::kSmall:
-        return shape(4, 48, 64);
+        p.neighbours = 4;
+        return shape(6, 48, 64);
       case InputSize::kPaper:
         return shape(10, 100, 128);
     }
@@ -126,7 +132,7 @@ class LavaMd final : public LaunchSequence {
       for (i32 ny = std::max(y - 1, 0); ny <= std::min(y + 1, side - 1); ++ny) {
         for (i32 nx = std::max(x - 1, 0); nx <= std::min(x + 1, side - 1); ++nx) {
           const i32 neighbour = number_of(nx, ny, nz);
-          if (neighbour == number) continue;
+          if (neighbour == number || box.neighbours == static_cast<i32>(p_.neighbours)) continue;
           box.neighbour[box.neighbours++] = {nx, ny, nz, neighbour, i64{neighbour} * p_.particles};
         }
       }

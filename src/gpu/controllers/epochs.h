@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cache/l2_slice.h"
-#include "dram/channel.h"
 #include "gpu/controller.h"
+#include "gpu/tenant_activity.h"
 #include "sm/sm.h"
 #include "stats/epochs.h"
 #include "translation/mmu.h"
@@ -26,8 +25,7 @@ class Epochs final : public Controller {
     Cycle length;
     EpochBoard& board;
     const std::vector<std::unique_ptr<Sm>>& sms;
-    const std::vector<std::unique_ptr<L2Slice>>& slices;
-    const std::vector<std::unique_ptr<Channel>>& channels;
+    const TenantActivity& activity;
     const std::vector<std::unique_ptr<Mmu>>& mmus;
     std::function<void()> settle;  // closes the statistics of all units
   };
@@ -43,10 +41,10 @@ class Epochs final : public Controller {
   /// Samples the statistics whose names begin with one of the prefixes, all when there is none. Before the run.
   void sample(const StatTree& stats, std::vector<std::string> prefixes) { series_.emplace(stats, std::move(prefixes)); }
   /// What was sampled, as CSV: a line for each epoch, the one that the end of the run cut short included.
-  std::string timeline(Cycle now);
+  /// `notes` says what there is to say of the cycles from one to another; they fill a last column.
+  std::string timeline(Cycle now, const EpochSeries::Notes& notes = {});
 
  private:
-  TenantEpoch total(TenantId tenant) const;
   void add_peaks(TenantId tenant, TenantEpoch& epoch) const;
 
   Wiring wiring_;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/check.h"
+
 namespace terrace {
 
 void Launches::act(Cycle now) {
   TenantTable& tenants = wiring_.tenants;
+  if (held_up_ > 0) launch_held_up(now);
   for (const auto& [tenant, launch] : wiring_.dispatcher.take_finished()) {
     end_kernel(tenant, launch, now);
     Host& host = hosts_[index(tenant)];
@@ -22,7 +25,7 @@ void Launches::act(Cycle now) {
     host.last ? end_run(tenant, now) : go_on(tenant, now);
     const bool completed = tenants[tenant].done.completed_runs > runs;
     if (completed && relaunch && !tenants.all_completed()) {
-      if (wiring_.config.flush_on_relaunch) wiring_.translations.flush_tenant(tenant);
+      if (wiring_.config.tenancy.flush_on_relaunch) wiring_.translations.flush_tenant(tenant);
       start_run(tenant, now);
     }
   }
@@ -30,7 +33,7 @@ void Launches::act(Cycle now) {
 
 void Launches::start_run(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
-  follow_allocations(tenant);
+  follow_allocations(tenant, now);
   setup.stream->begin_run();
   setup.program->initialise(*setup.memory);
   go_on(tenant, now);
@@ -40,13 +43,29 @@ void Launches::start_run(TenantId tenant, Cycle now) {
 void Launches::go_on(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
   LaunchBatch batch = next_batch(*setup.program, *setup.memory);
-  follow_allocations(tenant);
-  wiring_.host_writes.forget(tenant, *setup.memory);
+  follow_allocations(tenant, now);
+  wiring_.host_writes.forget(tenant, *setup.memory, now);
   if (batch.launches.empty()) return end_run(tenant, now);
   Host& host = hosts_[index(tenant)];
   host.last = batch.last;
   host.waiting.assign(std::make_move_iterator(batch.launches.begin()), std::make_move_iterator(batch.launches.end()));
-  launch_ready(tenant, now);
+  host.held_up = wiring_.host_writes.shooting_down(tenant);
+  held_up_ += host.held_up;
+  if (!host.held_up) launch_ready(tenant, now);
+}
+
+/// A driver goes on when the shootdowns that it asked for are acknowledged.
+void Launches::launch_held_up(Cycle now) {
+  for (u32 i = 0; i < hosts_.size(); ++i) {
+    const TenantId tenant = TenantId(i);
+    if (!hosts_[i].held_up || wiring_.host_writes.shooting_down(tenant)) continue;
+    hosts_[i].held_up = false;
+    --held_up_;
+    if (wiring_.tenants[tenant].ended)
+      hosts_[i].waiting.clear();
+    else
+      launch_ready(tenant, now);
+  }
 }
 
 /// Launches the oldest of each stream in which nothing runs.
@@ -67,9 +86,9 @@ void Launches::launch_ready(TenantId tenant, Cycle now) {
 void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
   const LaunchShape shape = wiring_.tenants.setup(tenant).stream->begin_launch(launch);
   wiring_.truth.launches(tenant, shape.launch);
-  follow_allocations(tenant);  // local memory may have grown
-  const Cycle at = now + wiring_.config.launch_gap;
-  if (!wiring_.dispatcher.running(tenant)) wiring_.dispatcher.stats.idle_cycles[tenant] += wiring_.config.launch_gap;
+  follow_allocations(tenant, now);  // local memory may have grown
+  const Cycle gap = wiring_.config.tenancy.launch_gap, at = now + gap;
+  if (!wiring_.dispatcher.running(tenant)) wiring_.dispatcher.stats.idle_cycles[tenant] += gap;
   wiring_.dispatcher.launch(tenant, shape, at);
   const KernelRecord began{tenant,
                            shape.kernel,
@@ -82,21 +101,37 @@ void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
 
 /// What a tenant has allocated gets pages. Pages that it has freed are forgotten by everything that knows of them: their
 /// frames may be anybody's soon. Read as an invalidation by page, as drivers do it; nothing else is flushed.
-void Launches::follow_allocations(TenantId tenant) {
-  const auto freed = wiring_.spaces.cover(tenant, wiring_.tenants.setup(tenant).memory->take_page_changes());
-  if (freed.empty()) return;
-  const u64 page = u64{1} << wiring_.spaces.page_shift();
-  std::vector<HostWrites::Bytes> written;
-  std::vector<LineRange> lines;
-  for (const AddressSpaces::FreedPage& gone : freed) {
-    wiring_.translations.flush_page(tenant, gone.va);
-    written.push_back({gone.frame.raw, gone.frame.raw + page});
-    written.push_back({gone.entry.raw, gone.entry.raw + sizeof(TableEntry)});
-    lines.push_back(wiring_.host_writes.lines_of(tenant, gone.va.raw, gone.va.raw + page));
+void Launches::follow_allocations(TenantId tenant, Cycle now) {
+  const auto changes = wiring_.tenants.setup(tenant).memory->take_page_changes();
+  if (changes.empty()) return;
+  refuse_synonyms(tenant);
+  const auto changed = wiring_.spaces.cover(tenant, changes);
+  if (!changed.empty()) wiring_.host_writes.follow(tenant, changed, now);
+}
+
+/// Virtual caches without a forward-backward table keep each name of a line apart: writes under one are not seen under another.
+void Launches::refuse_synonyms(TenantId tenant) const {
+  const bool virtual_l1 = wiring_.config.translation == TranslateAt::kAfterL1;
+  const bool virtual_l2 = wiring_.config.translation == TranslateAt::kAfterL2 && wiring_.config.fbt.entries == 0;
+  if (!virtual_l1 && !virtual_l2) return;
+  const auto& allocations = wiring_.tenants.setup(tenant).memory->allocations();
+  for (const GuestMemory::Allocation& one : allocations) {
+    for (const GuestMemory::Allocation& other : allocations) {
+      const bool synonyms = one.shared != 0 && one.shared == other.shared && one.first != other.first;
+      if (!synonyms || (!virtual_l2 && one.permission == Permission::kReadOnly)) continue;
+      if (virtual_l2)
+        input_error(
+            "tenant {}: buffers \"{}\" and \"{}\" are the same memory, and a virtual L2 would hold it twice; give it a "
+            "forward-backward table (fbt.entries), or use a design with physical caches",
+            index(tenant), one.name, other.name);
+      input_error(
+          "tenant {}: buffers \"{}\" and \"{}\" are the same memory, and kernels that write to \"{}\" would not find "
+          "it in "
+          "a virtual L1 under its other name; make both read-only, or use a design with physical caches or with a "
+          "forward-backward table",
+          index(tenant), one.name, other.name, one.name);
+    }
   }
-  wiring_.host_writes.forget(written, std::move(lines));
-  for (const AddressSpaces::FreedPage& gone : freed)
-    wiring_.host_writes.page_gone(wiring_.spaces.key_of(tenant, gone.va));
 }
 
 void Launches::end_kernel(TenantId tenant, LaunchId launch, Cycle now) {
@@ -111,6 +146,20 @@ void Launches::end_kernel(TenantId tenant, LaunchId launch, Cycle now) {
   record.warp_instructions = wiring_.tenants.warp_instructions(tenant) - record.warp_instructions;
   record.thread_instructions = wiring_.tenants.thread_instructions(tenant) - record.thread_instructions;
   kernels_.push_back(std::move(record));
+}
+
+std::vector<KernelRecord> Launches::under_way(Cycle now) const {
+  std::vector<KernelRecord> records;
+  for (const Host& host : hosts_) {
+    for (const Running& running : host.running) {
+      if (running.record.began >= now) continue;
+      KernelRecord& record = records.emplace_back(running.record);
+      record.ended = now;
+      record.warp_instructions = wiring_.tenants.warp_instructions(record.tenant) - record.warp_instructions;
+      record.thread_instructions = wiring_.tenants.thread_instructions(record.tenant) - record.thread_instructions;
+    }
+  }
+  return records;
 }
 
 void Launches::end_run(TenantId tenant, Cycle now) {

@@ -29,7 +29,7 @@ struct KernelRecord {
 class Launches final : public Controller {
  public:
   struct Wiring {
-    const TenancyConfig& config;
+    const GpuConfig& config;
     TenantTable& tenants;
     BlockDispatcher& dispatcher;
     AddressSpaces& spaces;
@@ -39,13 +39,15 @@ class Launches final : public Controller {
   };
   explicit Launches(Wiring wiring) : wiring_(wiring), hosts_(wiring.tenants.count()) {}
 
-  Cycle next(Cycle) const override { return kNever; }
-  /// Launches what follows the launches that have ended.
+  Cycle next(Cycle now) const override { return held_up_ == 0 ? kNever : now + 1; }
+  /// Launches what follows the launches that have ended, and what waited for shootdowns.
   void act(Cycle now) override;
 
   /// A tenant's program begins, or begins anew.
   void start_run(TenantId tenant, Cycle now);
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
+  /// Launches that have begun and not ended, as if they ended before cycle `now`.
+  std::vector<KernelRecord> under_way(Cycle now) const;
 
   bool relaunch = true;  // a program that ends starts again while somebody has to go on
   /// A program has ended; called before it starts again.
@@ -63,18 +65,22 @@ class Launches final : public Controller {
   struct Host {
     std::deque<Launch> waiting;  // for the one before it in its stream; in the order of issue
     std::vector<Running> running;
-    bool last = false;  // the program is done then
+    bool last = false;     // the program is done then
+    bool held_up = false;  // pages are being shot down: what waits begins afterwards
   };
 
   void go_on(TenantId tenant, Cycle now);
   void launch_ready(TenantId tenant, Cycle now);
   void launch(TenantId tenant, const Launch& launch, Cycle now);
-  void follow_allocations(TenantId tenant);
+  void launch_held_up(Cycle now);
+  void follow_allocations(TenantId tenant, Cycle now);
+  void refuse_synonyms(TenantId tenant) const;
   void end_kernel(TenantId tenant, LaunchId launch, Cycle now);
   void end_run(TenantId tenant, Cycle now);
 
   Wiring wiring_;
   std::vector<Host> hosts_;  // by tenant
+  u32 held_up_ = 0;          // of those
   std::vector<KernelRecord> kernels_;
 };
 

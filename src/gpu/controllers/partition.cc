@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/controllers/partition.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/check.h"
@@ -13,22 +15,65 @@ Partition::Partition(Wiring wiring, std::unique_ptr<SmPartitioner> policy, SmPla
       policy_(std::move(policy)),
       plan_(std::move(plan)),
       phases_(wiring_.sms.size(), Phase::kRunning),
-      since_(wiring_.sms.size(), 0) {}
+      leaving_since_(wiring_.sms.size(), kNever),
+      gated_(wiring_.sms.size(), 0),
+      owned_(wiring_.sms.size()),
+      needs_(wiring_.tenants.count()) {}
+
+Cycle Partition::next(Cycle now) const {
+  Cycle next = policy_->appointment();
+  if (plan_.drain_cycles != kNever) {
+    for (const Cycle since : leaving_since_) {
+      if (since != kNever) next = std::min(next, since + plan_.drain_cycles);
+    }
+  }
+  return std::max(next, now + 1);
+}
 
 void Partition::act(Cycle now) {
   const u64 epochs = wiring_.epochs.epochs(now);
-  const bool asks = epochs != epochs_seen_ && policy_->by_epochs() && !wiring_.tenants.present().empty();
-  epochs_seen_ = epochs;
-  if (asks) ask(SmPartitioner::Occasion::kEpoch, now);
-  preempt_drained(now);
+  const bool epoch_ended = epochs != std::exchange(epochs_seen_, epochs);
+  if (wiring_.tenants.present().empty()) return follow_leaving(now);
+  if (epoch_ended && policy_->by_epochs()) ask(SmPartitioner::Occasion::kEpoch, now);
+  if (policy_->by_kernels() && kernels_changed()) ask(SmPartitioner::Occasion::kKernel, now);
+  if (policy_->appointment() <= now) ask(SmPartitioner::Occasion::kAppointment, now);
+  SIM_CHECK(policy_->appointment() > now, "the SM partitioner's next appointment has passed");
+  follow_leaving(now);
 }
 
 void Partition::ask(SmPartitioner::Occasion occasion, Cycle now) {
-  SmPartitioner::Situation situation{occasion, now, wiring_.tenants.present(), {}};
-  for (u32 i = 0; i < wiring_.tenants.count(); ++i) situation.epoch.push_back(wiring_.epochs.last(TenantId(i), now));
-  const SmPlan plan = policy_->divide(situation, plan_);
+  const SmPlan plan = policy_->divide(situation(occasion, now), plan_);
   if (plan != plan_) carry_out(plan, now);
+  keep_log();
   stay_awake(now);
+}
+
+SmPartitioner::Situation Partition::situation(SmPartitioner::Occasion occasion, Cycle now) const {
+  SmPartitioner::Situation result{.occasion = occasion, .now = now, .present = wiring_.tenants.present(), .epoch = {}};
+  const u32 tenants = wiring_.tenants.count();
+  for (u32 i = 0; i < tenants; ++i) {
+    result.epoch.push_back(wiring_.epochs.last(TenantId(i), now));
+    result.so_far.push_back(wiring_.activity.so_far(TenantId(i)));
+    result.block.push_back(wiring_.dispatcher.block_needs(TenantId(i)));
+  }
+  for (const auto& sm : wiring_.sms) {
+    std::vector<u64>& issued = result.issued.emplace_back();
+    for (u32 i = 0; i < tenants; ++i) issued.push_back(sm->stats.warp_instructions[TenantId(i)].value);
+  }
+  result.settled = settled();
+  return result;
+}
+
+/// A tenant without a kernel leaves things as they are.
+bool Partition::kernels_changed() {
+  bool changed = false;
+  for (u32 i = 0; i < needs_.size(); ++i) {
+    const SmRoom needs = wiring_.dispatcher.block_needs(TenantId(i));
+    if (needs.blocks == 0 || needs == needs_[i]) continue;
+    changed |= needs_[i].blocks != 0;
+    needs_[i] = needs;
+  }
+  return changed;
 }
 
 void Partition::carry_out(const SmPlan& plan, Cycle now) {
@@ -41,8 +86,24 @@ void Partition::carry_out(const SmPlan& plan, Cycle now) {
     if (after) ++stats_.sms_given[*after];
   }
   plan_ = plan;
-  for (u32 sm = 0; sm < plan_.sms.size(); ++sm) enter(sm, phase_of(sm), now);
-  assign(now);
+  for (u32 sm = 0; sm < plan_.sms.size(); ++sm) {
+    const bool leaving = foreign_blocks(sm);
+    if (!leaving) leaving_since_[sm] = kNever;
+    if (leaving && leaving_since_[sm] == kNever) leaving_since_[sm] = now;
+    enter(sm, phase_of(sm, now), now);
+  }
+  wiring_.dispatcher.assign(plan_.sms, now);
+  if (!settled()) move_ = {now, preempted_blocks()};
+}
+
+bool Partition::settled() const {
+  return std::all_of(leaving_since_.begin(), leaving_since_.end(), [](Cycle since) { return since == kNever; });
+}
+
+u64 Partition::preempted_blocks() const {
+  u64 sum = 0;
+  for (u32 i = 0; i < wiring_.tenants.count(); ++i) sum += stats_.preempted_blocks[TenantId(i)].value;
+  return sum;
 }
 
 void Partition::check(const SmPlan& plan) const {
@@ -52,22 +113,68 @@ void Partition::check(const SmPlan& plan) const {
     SIM_CHECK(!use.owner || index(*use.owner) < wiring_.tenants.count(),
               "the SM partitioner gives an SM to tenant {}, and there are {}", index(*use.owner),
               wiring_.tenants.count());
+    SIM_CHECK(!use.gated || (!use.owner && !use.shared()),
+              "the SM partitioner takes the power of an SM that is in use");
+    SIM_CHECK(!use.shared() || policy_->shares_sms(), "the SM partitioner shares an SM without saying that it does");
   }
 }
 
-/// Blocks that are not the owner's must leave first, even where the owner is to be stalled.
-Partition::Phase Partition::phase_of(u32 sm) const {
+void Partition::keep_log() {
+  for (SmDecision& decision : policy_->take_decisions()) write_down(std::move(decision));
+}
+
+void Partition::write_down(SmDecision decision) {
+  for (u32 i = 0; i < wiring_.tenants.count(); ++i) decision.running.push_back(plan_.running(TenantId(i)));
+  decisions_.push_back(std::move(decision));
+  ++stats_.decisions;
+}
+
+/// When the last block has left that might not stay, for those partitioners that keep a log.
+void Partition::write_down_move(Cycle now) {
+  if (!move_ || !settled()) return;
+  const Move done = *std::exchange(move_, std::nullopt);
+  if (decisions_.empty()) return;
+  write_down({now,
+              {},
+              fmt::format("SMs have changed hands, {} cycles after the decision; {} blocks were put aside",
+                          now - done.since, preempted_blocks() - done.preempted_before),
+              {}});
+}
+
+/// Whether blocks are there that may not stay.
+bool Partition::foreign_blocks(u32 sm) const {
+  for (u32 i = 0; i < wiring_.tenants.count(); ++i) {
+    if (wiring_.dispatcher.held(sm, TenantId(i)) > plan_.sms[sm].most_blocks(TenantId(i))) return true;
+  }
+  return false;
+}
+
+/// Blocks that may not stay must leave first, even from an SM that is to be stalled.
+Partition::Phase Partition::phase_of(u32 sm, Cycle now) const {
   const SmUse& use = plan_.sms[sm];
-  const std::optional<TenantId> holder = wiring_.dispatcher.holder(sm);
-  if (!holder || holder == use.owner) return use.stalled ? Phase::kStalled : Phase::kRunning;
-  return plan_.leave[index(*holder)] == Leave::kPreempt ? Phase::kPreempting : Phase::kRunning;
+  if (leaving_since_[sm] == kNever) {
+    if (use.gated) return wiring_.dispatcher.empty(sm) ? Phase::kGated : Phase::kRunning;
+    return use.stalled ? Phase::kStalled : Phase::kRunning;
+  }
+  if (plan_.drain_cycles != kNever && now >= leaving_since_[sm] + plan_.drain_cycles) return Phase::kPreempting;
+  for (u32 i = 0; i < wiring_.tenants.count(); ++i) {
+    const bool may_not_stay = wiring_.dispatcher.held(sm, TenantId(i)) > use.most_blocks(TenantId(i));
+    if (may_not_stay && plan_.leave[i] == Leave::kPreempt) return Phase::kPreempting;
+  }
+  return Phase::kRunning;
 }
 
 void Partition::enter(u32 sm, Phase phase, Cycle now) {
-  if (phase == phases_[sm]) return;
-  phases_[sm] = phase;
-  since_[sm] = now;
+  // An SM without blocks is waited for no longer; one that loses them is looked at whenever one is back.
+  const bool waits = leaving_since_[sm] != kNever || (plan_.sms[sm].gated && phase != Phase::kGated);
+  wiring_.dispatcher.watch(sm, waits);
+  const Phase before = std::exchange(phases_[sm], phase);
+  if (phase == before) return;
   Sm& unit = *wiring_.sms[sm];
+  if (before == Phase::kGated) {
+    ++stats_.wakes;
+    wiring_.dispatcher.close(sm, now + wiring_.config.tenancy.wake_cycles);
+  }
   switch (phase) {
     case Phase::kRunning:
       return unit.resume_issue(now);
@@ -75,50 +182,48 @@ void Partition::enter(u32 sm, Phase phase, Cycle now) {
       return unit.hold_issue(Sm::WhenDrained::kGoOn);
     case Phase::kPreempting:
       return unit.hold_issue(Sm::WhenDrained::kStopRun);
+    case Phase::kGated:
+      return unit.lose_power();
   }
 }
 
-void Partition::assign(Cycle now) {
-  std::vector<std::vector<u32>> sms_of_tenant(wiring_.tenants.count());
-  for (u32 sm = 0; sm < plan_.sms.size(); ++sm) {
-    const SmUse& use = plan_.sms[sm];
-    if (use.owner && !use.stalled) sms_of_tenant[index(*use.owner)].push_back(sm);
-  }
-  wiring_.dispatcher.assign(std::move(sms_of_tenant), now);
-}
-
-void Partition::preempt_drained(Cycle now) {
+/// SMs whose blocks are on their way out: are they gone, or must they be put aside?
+void Partition::follow_leaving(Cycle now) {
   for (u32 sm = 0; sm < phases_.size(); ++sm) {
-    const bool due = phases_[sm] == Phase::kPreempting && wiring_.sms[sm]->drained() && wiring_.starts[sm]->empty();
-    if (due) preempt(sm, now);
+    if (leaving_since_[sm] != kNever && phases_[sm] != Phase::kPreempting) {
+      if (!foreign_blocks(sm)) leaving_since_[sm] = kNever;
+      settle(now);
+      enter(sm, phase_of(sm, now), now);
+    }
+    if (phases_[sm] == Phase::kPreempting) {
+      const bool due = wiring_.sms[sm]->drained() && wiring_.starts[sm]->empty() && !wiring_.dispatcher.restores(sm);
+      if (due) preempt(sm, now);
+    }
+    if (plan_.sms[sm].gated && phases_[sm] == Phase::kRunning && wiring_.dispatcher.empty(sm)) {
+      settle(now);
+      enter(sm, Phase::kGated, now);
+    }
   }
+  write_down_move(now);
 }
 
 void Partition::preempt(u32 sm, Cycle now) {
   std::vector<UnfinishedBlock> blocks = wiring_.sms[sm]->take_blocks(now);
-  u64 bytes = 0;
-  for (const UnfinishedBlock& block : blocks) {
-    ++stats_.preempted_blocks[block.tenant];
-    bytes += wiring_.dispatcher.context_bytes(block.tenant, block.launch);
-  }
-  const Cycle closed = cycles_to_memory_and_back(bytes);
-  stats_.closed_cycles += closed;
-  wiring_.dispatcher.take_back(sm, std::move(blocks), now, now + closed);
+  for (const UnfinishedBlock& block : blocks) ++stats_.preempted_blocks[block.tenant];
+  const Cycle open = wiring_.dispatcher.take_back(sm, std::move(blocks), now);
+  stats_.closed_cycles += open - now;
   // Blocks that ended by themselves may still be on their way to the dispatcher; they need nothing of the SM any more.
+  settle(now);
+  leaving_since_[sm] = kNever;
   enter(sm, plan_.sms[sm].stalled ? Phase::kStalled : Phase::kRunning, now);
 }
 
-/// An SM that is stalled may be all that has work: somebody must be awake when the next epoch ends.
+/// An SM that is stalled may be all that has work: somebody must be awake when the partitioner is asked next.
 void Partition::stay_awake(Cycle now) {
   const Cycle length = wiring_.config.run.epoch;
   const bool stalled = std::find(phases_.begin(), phases_.end(), Phase::kStalled) != phases_.end();
   if (stalled && length != 0) wiring_.scheduler.wake(wiring_.dispatcher_unit, (now / length + 1) * length);
-}
-
-Cycle Partition::cycles_to_memory_and_back(u64 bytes) const {
-  const u64 per_second = wiring_.config.dram.resolved().pin_bytes_per_second();
-  const u64 cycles_per_second = u64{wiring_.config.core_mhz} * 1'000'000;
-  return (2 * bytes * cycles_per_second + per_second - 1) / per_second;
+  if (const Cycle at = next(now); at != kNever) wiring_.scheduler.wake(wiring_.dispatcher_unit, at);
 }
 
 void Partition::describe(StatTree& tree) {
@@ -126,11 +231,23 @@ void Partition::describe(StatTree& tree) {
 }
 
 void Partition::settle(Cycle now) {
+  const u64 cycles = now - since_;
+  since_ = now;
+  for (u32 i = 0; i < wiring_.tenants.count(); ++i) {
+    const auto id = TenantId(i);
+    stats_.context_bytes[id].value = wiring_.dispatcher.saved_bytes(id) + wiring_.dispatcher.restored_bytes(id);
+  }
+  if (cycles == 0) return;
   for (u32 sm = 0; sm < phases_.size(); ++sm) {
-    if (phases_[sm] == Phase::kStalled && plan_.sms[sm].owner) {
-      stats_.stalled_cycles[*plan_.sms[sm].owner] += now - since_[sm];
+    if (phases_[sm] == Phase::kGated) {
+      gated_[sm] += cycles;
+      stats_.gated_cycles += cycles;
     }
-    since_[sm] = now;
+    const std::optional<TenantId> owner = plan_.sms[sm].owner;
+    if (!owner) continue;
+    owned_[sm][index(*owner)] += cycles;
+    stats_.owned_cycles[*owner] += cycles;
+    if (phases_[sm] == Phase::kStalled) stats_.stalled_cycles[*owner] += cycles;
   }
 }
 

@@ -27,6 +27,7 @@ void Turns::act(Cycle now) {
 
 void Turns::begin_switch(Cycle now) {
   settle(now);
+  if (const std::optional<TurnSpan> ended = open_turn(now); spans_ && ended) spans_->add(*ended);
   turn_.ending = true;
   turn_.begins = now;  // it may have left during the switch to it
   wiring_.dispatcher.end_turn();
@@ -47,8 +48,16 @@ void Turns::finish_switch(TenantId next, Cycle now) {
     other ? sm->switch_to(next, now, resume) : sm->resume_issue(now);
   }
   wiring_.dispatcher.give_turn(next, resume);
-  if (other && turn_.tenant) ++stats_.switches;
+  if (other && turn_.tenant) {
+    ++stats_.switches;
+    if (spans_) spans_->add({next, turn_.tenant, turn_.begins, resume});
+  }
   turn_ = {next, resume + wiring_.config.quantum, now, resume, false};
+}
+
+std::optional<TurnSpan> Turns::open_turn(Cycle now) const {
+  if (!turn_.tenant || turn_.ending || turn_.begins >= now) return std::nullopt;
+  return TurnSpan{*turn_.tenant, std::nullopt, turn_.begins, now};
 }
 
 bool Turns::has_work(TenantId tenant) const {

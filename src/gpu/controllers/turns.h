@@ -14,6 +14,7 @@
 #include "gpu/tenant_table.h"
 #include "stats/stat_fields.h"
 #include "tenancy/block_dispatcher.h"
+#include "wire/timeline.h"
 
 namespace terrace {
 
@@ -46,6 +47,13 @@ class Turns final : public Controller {
   /// Counts the cycles since the last call to whom they belong.
   void settle(Cycle now) override;
 
+  /// From now on: keeps turns and switches, at most so many. Before the first cycle.
+  void keep_turns(std::size_t most) { spans_ = std::make_unique<Sampled<TurnSpan>>(most); }
+  /// Null when they are not kept.
+  const Sampled<TurnSpan>* kept_turns() const { return spans_.get(); }
+  /// The turn that the end of the run cut short.
+  std::optional<TurnSpan> open_turn(Cycle now) const;
+
  private:
   void begin_switch(Cycle now);
   bool drained() const;
@@ -63,6 +71,7 @@ class Turns final : public Controller {
     bool ending = false;  // its accesses drain
   } turn_;
   TurnStats stats_;
+  std::unique_ptr<Sampled<TurnSpan>> spans_;  // null: no timeline is wanted
 };
 
 }  // namespace terrace

@@ -16,7 +16,7 @@ class GtoWarpScheduler final : public WarpScheduler {
   };
   GtoWarpScheduler(const Context&, Params) {}
 
-  void started(u32 slot, u64 age) override {
+  void started(u32 slot, u64 age, TenantId) override {
     age_[slot] = age;
     if (slot == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
   }

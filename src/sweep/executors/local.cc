@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,8 +35,8 @@ double seconds_since(Clock::time_point from) {
 constexpr double kMemoryLookSeconds = 0.2;
 /// A worker that was asked to stop looks between cycles; after this it is not asked any more.
 constexpr double kStopSeconds = 2.0;
-/// Deadlock reports are long; more than this nobody reads in a table.
-constexpr std::size_t kMessageBytes = 16 * 1024;
+/// More than this is not read: what follows is left out of the message anyway.
+constexpr std::size_t kMessageBytes = 64 * 1024;
 
 struct Worker {
   Task task;
@@ -186,10 +187,8 @@ class LocalExecutor final : public Executor {
   }
 
   Ended end_of(const Worker& worker, int status) const {
-    Ended end{worker.task.id, -1, worker.message, seconds_since(worker.started)};
+    Ended end{worker.task.id, -1, tidy_message(worker.message), seconds_since(worker.started)};
     if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
-    while (end.message.ends_with('\n')) end.message.pop_back();
-    if (end.message.starts_with("terrace: ")) end.message.erase(0, 9);
     if (worker.outgrown && !WIFEXITED(status))
       end.message = fmt::format(
           "needs more than the {} MB of memory that jobs may use; use a smaller size, or give more "
@@ -217,9 +216,18 @@ class LocalExecutor final : public Executor {
   Clock::time_point looked_ = Clock::now();
 };
 
-const RegisterExecutor kLocal("local", [](const ExecutorOptions& options) -> std::unique_ptr<Executor> {
-  return std::make_unique<LocalExecutor>(options);
-});
+/// The cores that this process may use.
+u32 cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<u32>(CPU_COUNT(&set));
+}
+
+const RegisterExecutor kLocal("local", {[](const ExecutorOptions& options) -> std::unique_ptr<Executor> {
+                                          return std::make_unique<LocalExecutor>(options);
+                                        },
+                                        cores});
 
 }  // namespace
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "cli/live_page.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace terrace {
+
+LivePage::LivePage(const LiveOptions& options, std::string title, std::string kind, bool quiet)
+    : board_(std::move(title), std::move(kind)), server_(board_, parse_live_address(options.address, options.open)) {
+  if (!quiet) std::fputs(fmt::format("terrace: watch it at {}\n", server_.url()).c_str(), stderr);
+}
+
+}  // namespace terrace

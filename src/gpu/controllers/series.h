@@ -1,0 +1,42 @@
+// Keeps statistics over time (run.series): a value of each every so many cycles, whatever epochs policies go by. It asks
+// for no cycle of its own: a run stops between cycles at least every 2,048 anyhow, and a run that is watched stops where one
+// that is not watched does. So an epoch may end a little late; where each ended is kept.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "gpu/controller.h"
+#include "stats/summed_series.h"
+
+namespace terrace {
+
+class Series final : public Controller {
+ public:
+  /// `settle` closes the statistics of all units.
+  Series(const StatTree& stats, Cycle every, std::function<void()> settle)
+      : series_(stats, every), settle_(std::move(settle)) {}
+
+  Cycle next(Cycle) const override { return kNever; }
+  void act(Cycle now) override {
+    if (now >= series_.due()) take(now);
+  }
+
+  /// What was kept, the epoch that the end of the run cuts short included.
+  Tree json(Cycle now) {
+    if (now != 0) take(now);
+    return series_.json();
+  }
+
+ private:
+  void take(Cycle now) {
+    settle_();
+    series_.sample(now);
+  }
+
+  SummedSeries series_;
+  std::function<void()> settle_;
+};
+
+}  // namespace terrace

@@ -1,0 +1,32 @@
+// What a run keeps for its timeline (run --timeline), collected from units and controllers when it has ended.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "gpu/controllers/launches.h"
+#include "tenancy/sm_partitioner.h"
+#include "wire/timeline.h"
+
+namespace terrace {
+
+struct TimelineRecords {
+  Cycle ended = 0;
+  u64 most_events = 0;  // that were to be kept
+  const std::vector<KernelRecord>* kernels = nullptr;
+  std::vector<KernelRecord> kernels_under_way;
+  const std::vector<SmDecision>* decisions = nullptr;
+  const Sampled<TurnSpan>* turns = nullptr;  // null unless tenants take turns
+  std::optional<TurnSpan> open_turn;
+  const Sampled<EpochMark>* epochs = nullptr;         // null without epochs
+  std::vector<const Sampled<WalkSpan>*> walks;        // by MMU
+  std::vector<const Sampled<RequestSpan>*> requests;  // by SM
+};
+
+/// How the events of a timeline are divided among its kinds. Kernels, turns, decisions and epochs are few in most runs.
+struct TimelineShares {
+  static constexpr u64 kKernels = 8, kTurns = 8, kDecisions = 16, kEpochs = 16, kWalks = 4, kRequests = 4;
+};
+
+}  // namespace terrace

@@ -1,0 +1,159 @@
+// CD-search (ICS'18) and SMs that tenants share: whole runs, the machine and the workloads. A test of a claim of the
+// catalogue carries its name. The rules are in cd_search_policies_test.cc and intra_sm_policies_test.cc.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "frontend/stream_kind.h"
+#include "frontend/workload.h"
+#include "papers/designs.h"
+#include "sweep/sweep_file.h"
+#include "timing/tenant_runs.h"
+
+namespace terrace {
+namespace {
+
+TEST(CdSearch, TheModelsConstantsFollowFromTheMachine) {
+  const RunResult result = simulate(tenant_run("cp lbm", {"run.until=window:41000"}, {"cd_search"}, "cd_24sm"));
+  const std::string first = std::get<std::string>(result.json.find("decisions")->items()[1].find("text")->value);
+  EXPECT_EQ(first,
+            "off-SM bandwidth in bytes/cycle: interconnect 384.0, L2 1536.0, DRAM 253.4, of which 50 % count; issue "
+            "width 2, 24 SMs");
+}
+
+TEST(Claim, cdsearch_sec6_config) {
+  const GpuConfig config = machine_with("cd_24sm", {"even"});
+  EXPECT_EQ(config.sm.count, 24u);
+  EXPECT_EQ(config.l1.bytes, 16u << 10);
+  EXPECT_EQ(config.dram.channels, 6u);
+  EXPECT_EQ(config.l2.slices, 2u * 6);
+  EXPECT_EQ(config.l2.bytes / config.l2.slices, 128u << 10);
+  EXPECT_EQ(config.l2.bytes, 1536u << 10);
+  EXPECT_EQ(config.translation, TranslateAt::kNowhere) << "no address translation is involved";
+}
+
+/// Programs of table 1 that exist, with the blocks of their grids.
+const std::map<std::string, u64>& grids() {
+  static const std::map<std::string, u64> all{
+      {"bino", 512}, {"cp", 4096}, {"lavamd", 1000}, {"lbm", 18000}, {"gesummv", 128}};
+  return all;
+}
+
+const std::set<std::string> kMemory{"lavamd", "gaussian", "lbm", "dwt2d", "gesummv", "pvc", "sc"};
+const std::set<std::string> kCompute{"dxtc", "tpacf", "bino", "leu", "cp", "merge", "pathfinder"};
+
+/// Pairs of these, each once.
+u64 pairs_within(u64 programs) {
+  return programs * (programs - 1) / 2;
+}
+
+TEST(Claim, cdsearch_table1_workloads) {
+  EXPECT_EQ(kMemory.size() * kCompute.size(), 49u);
+  EXPECT_EQ(pairs_within(kMemory.size()), 21u);
+  EXPECT_EQ(pairs_within(kCompute.size()), 21u);
+  for (const auto& [name, blocks] : grids()) {
+    ProgramInstance instance = make_workload(parse_workload(name + ":variant=cd", InputSize::kPaper));
+    GuestMemory memory(PageSize(4096));
+    const std::unique_ptr<InstStream> stream = make_stream(instance.code, memory, 32);
+    instance.program->allocate(memory);
+    instance.program->initialise(memory);
+    const LaunchBatch batch = next_batch(*instance.program, memory);
+    ASSERT_FALSE(batch.launches.empty()) << name;
+    EXPECT_EQ(batch.launches.front().blocks(), blocks) << name;
+  }
+}
+
+TEST(CdSearch, TheExperimentHasEveryPairOfItsProgramsForAsLongAsThePaper) {
+  u64 memory = 0, compute = 0;
+  for (const auto& [name, blocks] : grids()) {
+    memory += kMemory.contains(name);
+    compute += kCompute.contains(name);
+  }
+  ASSERT_EQ(memory + compute, grids().size());
+  const std::string path = source_folder() + "/configs/experiments/cd_pairs.toml";
+  Mistakes mistakes(path);
+  const SweepFile file = parse_sweep(path, read_file(path), "", mistakes);
+  mistakes.raise();
+  ASSERT_EQ(file.grids.size(), 1u);
+  EXPECT_EQ(file.grids[0].untils, std::vector<std::string>{"window:2000000"});
+  std::map<std::string, std::set<std::string>> pairs;  // by list
+  for (const Mix& mix : file.grids[0].mixes) {
+    ASSERT_EQ(mix.tenants.size(), 2u) << mix.label;
+    std::vector<bool> is_memory;
+    for (const std::string& tenant : mix.tenants) {
+      EXPECT_TRUE(tenant.ends_with(":variant=cd")) << tenant;
+      const std::string name = tenant.substr(0, tenant.find(':'));
+      EXPECT_TRUE(grids().contains(name)) << name;
+      is_memory.push_back(kMemory.contains(name));
+    }
+    EXPECT_EQ(mix.list, is_memory[0] != is_memory[1] ? "heterogeneous" : is_memory[0] ? "memory" : "compute");
+    EXPECT_TRUE(mix.list != "heterogeneous" || is_memory[0]) << mix.label << ": the memory-intensive one comes first";
+    pairs[mix.list].insert(mix.label);
+  }
+  EXPECT_EQ(pairs["heterogeneous"].size(), memory * compute);
+  EXPECT_EQ(pairs["memory"].size(), pairs_within(memory));
+  EXPECT_EQ(pairs["compute"].size(), pairs_within(compute));
+}
+
+/// Windows short enough for programs of size mini.
+const std::vector<std::string> kShort{"tenancy.partition.cd_search.window.warm_up=500",
+                                      "tenancy.partition.cd_search.window.profile=500", "tenancy.launch_gap=100"};
+
+TEST(CdSearch, ProgramsPassTheirOwnChecksAndRunsObeyTheLaws) {
+  u32 moves = 0;
+  for (const std::string tenants : {"lbm cp", "lavamd gesummv", "lbm gesummv bino", "lavamd cp lbm bino"}) {
+    RunRequest request = tenant_run(tenants, kShort, {"cd_search"}, "cd_24sm");
+    request.check = true;
+    const RunResult result = expect_laws(request);
+    EXPECT_TRUE(result.checks_passed) << tenants << "\n" << result.text;
+    EXPECT_FALSE(result.json.find("decisions")->items().empty());
+    moves += result.text.find("SMs have changed hands, ") != std::string::npos;
+  }
+  EXPECT_GT(moves, 0u) << "the log says when blocks had left SMs that others got";
+}
+
+TEST(CdSearch, ATimelineSaysWhatWasDecidedInEachEpoch) {
+  std::vector<std::string> sets = kShort;
+  sets.insert(sets.end(), {"run.epoch=1000", "run.until=window:5000"});
+  RunRequest request = tenant_run("lbm cp", sets, {"cd_search"}, "cd_24sm");
+  request.timeline = true;
+  request.timeline_of = {"gpu.partition"};
+  const RunResult result = simulate(request);
+  EXPECT_NE(result.timeline.find(",decisions\n"), std::string::npos) << result.timeline;
+  EXPECT_NE(result.timeline.find("tenant 0: memory-intensive"), std::string::npos) << result.timeline;
+  EXPECT_NE(result.text.find("What the SM partitioner measured and decided"), std::string::npos);
+}
+
+TEST(SharedSms, RunsObeyTheLawsAndProgramsPassTheirOwnChecks) {
+  for (const std::string design : {"smk", "maestro", "maestro_cd_search"}) {
+    for (const std::string tenants : {"lbm cp", "lavamd gesummv bino"}) {
+      const std::string policy = design == "smk" ? "smk" : "maestro";
+      RunRequest request = tenant_run(tenants,
+                                      {"tenancy.partition." + policy + ".window.warm_up=400",
+                                       "tenancy.partition." + policy + ".window.profile=400", "tenancy.launch_gap=100"},
+                                      {design}, "cd_24sm");
+      request.check = true;
+      const RunResult result = expect_laws(request);
+      EXPECT_TRUE(result.checks_passed) << design << "\n" << result.text;
+    }
+  }
+}
+
+TEST(SharedSms, KeepAddressSpacesApart) {
+  // With translation, on the machines of the other papers too; dev builds check every line that an SM reads.
+  for (const std::string gpu : {"dws_30sm", "mask_maxwell30", "simt_8cu"}) {
+    RunRequest request = tenant_run("mm gups hs",
+                                    {"tenancy.partition.use=smk", "tenancy.partition.smk.window.warm_up=300",
+                                     "tenancy.partition.smk.window.profile=300"},
+                                    {}, gpu);
+    request.check = true;
+    const RunResult result = expect_laws(request);
+    EXPECT_TRUE(result.checks_passed) << gpu << "\n" << result.text;
+    EXPECT_NE(result.text.find("blocks on every SM"), std::string::npos) << "they shared SMs\n" << result.text;
+  }
+}
+
+}  // namespace
+}  // namespace terrace
