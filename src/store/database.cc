@@ -119,8 +119,8 @@ void Database::use_write_ahead_log() {
   run("PRAGMA synchronous=FULL");
 }
 
-Database::Transaction::Transaction(Database& database) : database_(database) {
-  database_.run("BEGIN IMMEDIATE");
+Database::Transaction::Transaction(Database& database, Intent intent) : database_(database) {
+  database_.run(intent == Intent::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
 Database::Transaction::~Transaction() {

@@ -33,11 +33,13 @@ class Database {
   /// Readers see the last commit while one process writes; a commit is on the disk before it returns.
   void use_write_ahead_log();
 
-  /// A write transaction: begins with the constructor and is rolled back unless it is committed. Writers in other
-  /// processes wait for it.
+  enum class Intent : u8 { kRead, kWrite };
+
+  /// Begins with the constructor and is rolled back unless it is committed. Writers in other processes wait for one that
+  /// writes; one that reads sees the file as it was at its first look, whatever they commit meanwhile.
   class Transaction {
    public:
-    explicit Transaction(Database& database);
+    explicit Transaction(Database& database, Intent intent = Intent::kWrite);
     ~Transaction();
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;

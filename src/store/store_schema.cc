@@ -149,6 +149,8 @@ void check_store(Database& database) {
   if (const std::string said = database.text("PRAGMA quick_check(1)"); said != "ok")
     input_error("{}: is damaged ({}); restore a copy, or save what can be read with: sqlite3 {} .recover",
                 database.path(), said.substr(0, said.find('\n')), database.path());
+  // At one moment: another sweep may be making the store, and half of an empty file and half of a store would be neither.
+  const Database::Transaction reading(database, Database::Intent::kRead);
   const u64 version = database.number("PRAGMA user_version");
   const u64 application = database.number("PRAGMA application_id");
   const bool empty = version == 0 && application == 0 && database.number("SELECT count(*) FROM sqlite_master") == 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <vector>
 
 #include "engine/check.h"
 #include "engine/hash.h"
@@ -53,9 +54,21 @@ JobSpool::~JobSpool() {
     bool results = false;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder_, ignored)) results |= entry.path().extension() == ".json";
-    if (!results) fs::remove_all(folder_, ignored);
+    if (!results) remove_folder();
   }
   close(lock_);
+}
+
+/// While the lock file is there nobody else gets in. Once it is gone a newcomer makes another one, which stays, as does its folder.
+void JobSpool::remove_folder() const {
+  std::error_code ignored;
+  const fs::path lock = folder_ / "lock";
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder_, ignored))
+    if (entry.path() != lock) others.push_back(entry.path());
+  for (const fs::path& other : others) fs::remove_all(other, ignored);
+  fs::remove(lock, ignored);
+  fs::remove(folder_, ignored);
 }
 
 bool JobSpool::set_lock(int type, u64 byte) const {

@@ -34,6 +34,7 @@ class JobSpool {
 
  private:
   bool set_lock(int type, u64 byte) const;
+  void remove_folder() const;
 
   std::filesystem::path folder_;
   int lock_ = -1;

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "engine/check.h"
 #include "store/store.h"
 #include "store/store_schema.h"
@@ -111,6 +113,21 @@ TEST_F(StoreTest, SeveralWritersTakeTurns) {
   for (int i = 0; i < 20; ++i) (i % 2 ? one : two).put_result(job_named(std::to_string(i)), result_of(i), 1);
   EXPECT_EQ(one.states().size(), 20u);
   EXPECT_EQ(one.database().number("SELECT count(*) FROM stats"), 40u);
+}
+
+TEST_F(StoreTest, MayBeMadeByAnotherWhileItIsLookedAt) {
+  // A commit of another between two looks at an empty file must not make it look like another program's.
+  for (int round = 0; round < 12; ++round) {
+    const std::string fresh = (scratch_.path() / fmt::format("{}.db", round)).string();
+    Database looked_at(fresh, Database::Access::kReadWrite);
+    looked_at.use_write_ahead_log();
+    std::thread maker([&] { Store{fresh}; });
+    const std::string said = refusal([&] {
+      while (looked_at.number("PRAGMA user_version") != store_schema()) check_store(looked_at);
+    });
+    maker.join();
+    ASSERT_EQ(said, "nothing was refused") << "round " << round;
+  }
 }
 
 TEST_F(StoreTest, ComputesMetricsOfPointsWhoseJobsAreDone) {
