@@ -20,6 +20,8 @@ function(terrace_tests name)
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE terrace_objects test_paths GTest::gtest GTest::gmock GTest::gtest_main)
+  # Tests are built more often than they run; what they test is optimised all the same.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TERRACE_LTO)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
@@ -83,6 +85,7 @@ if(TERRACE_LTO)
   terrace_list_tests(substrate)
 
   terrace_tests(speed speed laws/toy)
+  target_compile_options(speed PRIVATE -O3)
   terrace_list_tests(speed RUN_SERIAL TRUE)
 endif()
 

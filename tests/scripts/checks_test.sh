@@ -85,7 +85,9 @@ expect "./check --quick runs the unit tests" 0 'ran test dev -L ^unit$ -LE slow'
 expect "./check --quick builds for dev only" 0 $'ran setup check\n== build unit tests, dev\nran build dev unit\n== build unit tests, dev: N s\n' check --quick
 expect "./check ends with the tests of dev" 0 $'== tests, dev\nran test dev -LE slow' check
 expect "./check runs the tests of release" 0 "ran test release -LE slow" check
-expect "./check runs the tests of clang" 0 "ran test clang -LE slow" check
+expect "./check builds what gives digests with clang" 0 "ran build clang terrace laws" check
+expect "./check compares digests with clang" 0 'ran test clang -L ^laws$ -LE slow' check
+expect "./check --all runs all tests with clang" 0 $'ran test clang\n' check --all
 expect "each stage says its time, and all of them before the last" 0 $'== stages so far\n N s  formatting' check
 expect "./check --all installs everything" 0 "ran setup all" check --all
 expect "./check --all runs slow tests too" 0 $'ran test release\n' check --all
