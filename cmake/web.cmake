@@ -27,7 +27,7 @@ function(terrace_web function)
 endfunction()
 set(web ${PROJECT_SOURCE_DIR}/src/report/web)
 # In the order in which they build on each other.
-terrace_web(web_script ${web}/base.js ${web}/tables.js ${web}/charts.js ${web}/figures.js ${web}/overview.js ${web}/sweep.js
+terrace_web(web_script ${web}/base.js ${web}/tables.js ${web}/charts.js ${web}/figures.js ${web}/overview.js ${web}/sweep.js ${web}/paper.js
   ${web}/run.js ${web}/compare.js ${web}/start.js)
 terrace_web(web_style ${web}/style.css)
 terrace_web(chart_script ${TERRACE_CHART_JS})

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/check.h"
+#include "sweep/mix_name.h"
 #include "text/suggest.h"
 
 namespace terrace {
@@ -72,7 +73,8 @@ Rows rows_of(const std::string& expression, ResultSource& results) {
   Rows rows;
   for (const auto& [key, numbers] : groups.rows) {
     std::string name;
-    for (const std::size_t i : telling) name += (name.empty() ? "" : " ") + key[i];
+    for (const std::size_t i : telling)
+      name += (name.empty() ? "" : ", ") + (groups.labels[i] == "mix" ? shown_mix(key[i]) : key[i]);
     const Interval value = interval_of(numbers);
     if (!std::isfinite(value.mean))
       input_error("has no value{}: what it divides by is 0", name.empty() ? "" : " for " + name);
@@ -128,9 +130,11 @@ class RowMaker {
     row.headline = claim.headline;
     row.check = check_name(claim.check);
     row.printed = printed_text(claim);
+    row.unit = unit_name(claim.unit);
     if (claim.unit != ClaimUnit::kOrdering)
       row.printed_value = claim.unit == ClaimUnit::kPercentChange ? claim.signed_value() : claim.value;
     row.of_workloads = paper_.workloads_of(claim);
+    if (results_) row.sweep = sweep_;
     fill(claim, row);
     row.verdict = finding_name(row.finding);
     return row;
@@ -148,7 +152,6 @@ class RowMaker {
       row.reason = "no run is stored";
       return;
     }
-    row.sweep = sweep_;
     Witness witness(*results_);
     try {
       measure->items.empty() ? judge_value(claim, *measure, witness, row) : judge_items(claim, *measure, witness, row);
@@ -163,6 +166,7 @@ class RowMaker {
     row.size = witness.first("size");
     if (claim.check == ClaimCheck::kSimulation) describe_runs(witness, row);
     if (row.finding == Finding::kDoesNotHold || row.finding == Finding::kDirectionHolds) row.link = measure->why;
+    row.unexplained = row.headline && row.finding == Finding::kDoesNotHold && row.link.empty();
   }
 
   std::string reason_without_measure(const PrintedClaim& claim) const {
@@ -296,6 +300,14 @@ void check_measures(const PaperClaims& paper, const SweepFile& file, Mistakes& m
     if (claim.items.empty() && !printed->order.empty())
       mistakes.add(claim.line, "{} is an ordering: give values = [\"item = expression\", ...]", claim.id);
   }
+  const auto refuse_printed = [&](const std::vector<PrintedPoint>& points, u32 line) {
+    for (const PrintedPoint& point : points)
+      if (!point.claim.empty() && !paper.find(point.claim))
+        mistakes.add(line, "printed: the catalogue has no claim \"{}\"{}", printable(point.claim),
+                     did_you_mean(point.claim, known));
+  };
+  for (const Plot& plot : file.plots) refuse_printed(plot.printed, plot.line);
+  for (const ResultTable& table : file.tables) refuse_printed(table.printed, table.line);
   for (const NotMeasured& group : file.not_measured)
     for (const std::string& id : group.ids) {
       if (there.contains(id)) mistakes.add(group.line, "{} is measured, or named twice", printable(id));

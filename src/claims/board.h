@@ -36,8 +36,10 @@ struct BoardRow {
   u64 seeds = 0;
   u64 shortest_cycles = 0, longest_cycles = 0;  // of the runs it rests on
   std::string reason;                           // why it is not measured, too short, or which workloads fail
-  std::string sweep;                            // the stored sweep it was computed from
+  std::string sweep;                            // the stored sweep that the board is of
   std::string link;                             // the experiment that explains why it does not hold
+  bool unexplained = false;                     // a headline claim that does not hold, and no experiment says why
+  std::string unit;                             // "percent_change", "ratio", "absolute", "ordering"
 };
 
 /// What a stored sweep's expressions are computed from.

@@ -79,10 +79,21 @@ TextTable measured_rows(const std::vector<BoardRow>& rows) {
   return table;
 }
 
+/// "tiny, 6 of 12 workloads, 1 seed, 1.2 M cycles"
+std::string rests_on_text(const BoardRow& row) {
+  std::vector<std::string> words{row.size};
+  if (const std::string count = k_of_n_text(row); !count.empty())
+    words.push_back(count + (row.workloads == 1 && row.of_workloads < 2 ? " workload" : " workloads"));
+  if (row.seeds != 0) words.push_back(fmt::format("{} seed{}", row.seeds, row.seeds == 1 ? "" : "s"));
+  if (const std::string length = length_text(row); !length.empty()) words.push_back(length + " cycles");
+  return joined(words);
+}
+
 /// What to say of single rows below the table.
 std::string remarks(const std::vector<BoardRow>& rows) {
   std::string text;
   std::map<std::string, std::vector<std::string>> by_link, by_reason;
+  std::vector<std::string> unexplained;
   for (const BoardRow& row : headlines_first(rows)) {
     if (row.finding == Finding::kNotMeasured) continue;
     const bool short_run = row.finding == Finding::kTooShort;
@@ -93,9 +104,11 @@ std::string remarks(const std::vector<BoardRow>& rows) {
     else if (!row.reason.empty())
       text += fmt::format("{}: {}\n", row.id, row.reason);
     if (!row.link.empty()) by_link[row.link].push_back(row.id);
+    if (row.unexplained) unexplained.push_back(row.id);
   }
   for (const auto& [reason, ids] : by_reason) text += fmt::format("Too short, {}: {}\n", reason, joined(ids));
   for (const auto& [link, ids] : by_link) text += fmt::format("Why: terrace sweep {} explains {}\n", link, joined(ids));
+  if (!unexplained.empty()) text += fmt::format("No experiment explains yet: {}\n", joined(unexplained));
   return text;
 }
 
@@ -137,15 +150,14 @@ std::string board_text(const std::vector<BoardRow>& rows) {
 
 std::string board_markdown(const std::vector<BoardRow>& rows, const std::string& about) {
   std::string text = "# The claims board\n\n" + about + "\n\n" + counts(rows).markdown() + "\n";
-  TextTable table{
-      {"claim", "what it says", "printed", "measured", "verdict", "size", "workloads", "seeds", "cycles", "remark"},
-      {}};
+  TextTable table{{"claim", "printed", "measured", "verdict", "rests on", "remark"}, {}};
   for (const BoardRow& row : headlines_first(rows)) {
     if (row.finding == Finding::kNotMeasured) continue;
     std::string remark = row.reason;
     if (!row.link.empty()) remark += (remark.empty() ? "" : "; ") + fmt::format("why: `{}`", row.link);
-    table.rows.push_back({(row.headline ? "**" + row.id + "**" : row.id), row.statement, row.printed, row.measured,
-                          row.verdict, row.size, k_of_n_text(row), seeds_text(row), length_text(row), remark});
+    if (row.unexplained) remark += (remark.empty() ? "" : "; ") + std::string("no experiment explains it yet");
+    table.rows.push_back({fmt::format("{}<br>`{}`", row.headline ? "**" + row.statement + "**" : row.statement, row.id),
+                          row.printed, row.measured, row.verdict, rests_on_text(row), remark});
   }
   text += "## Measured\n\nHeadline claims stand first, in bold. Cycles are those of the runs a number rests on.\n\n" +
           (table.rows.empty() ? std::string("None.\n") : table.markdown());
@@ -189,6 +201,7 @@ std::string board_json(const std::vector<BoardRow>& rows) {
     item["reason"] = Tree(row.reason);
     item["sweep"] = Tree(row.sweep);
     item["link"] = Tree(row.link);
+    item["unexplained"] = Tree(row.unexplained);
     list.push(std::move(item));
   }
   Tree document = Tree::table();

@@ -301,4 +301,10 @@ std::string_view check_name(ClaimCheck check) {
   SIM_CHECK(false, "a way of checking has no name");
 }
 
+std::string_view unit_name(ClaimUnit unit) {
+  for (const auto& [word, value] : kUnits)
+    if (value == unit) return word;
+  SIM_CHECK(false, "a unit has no name");
+}
+
 }  // namespace terrace

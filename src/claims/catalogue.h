@@ -94,6 +94,7 @@ ClaimOrder parse_order(std::string_view text);
 std::string printed_text(const PrintedClaim& claim);
 
 std::string_view check_name(ClaimCheck check);
+std::string_view unit_name(ClaimUnit unit);
 
 /// About four significant digits, without trailing zeros.
 std::string short_number(double value);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -108,7 +109,15 @@ int report_command(const CommandLine& line) {
     Store store = Store::existing(line.sweep.store);
     board = stored_boards(store, data_root(), stored_results);
   }
-  const std::string said = write_report({line.sweep.store, line.sweep.out, line.sweep.stats, std::move(board)});
+  std::vector<PaperTitle> papers;
+  for (const std::string& name : claim_papers()) {
+    const bool there = std::any_of(board.begin(), board.end(), [&](const BoardRow& row) { return row.paper == name; });
+    if (!there) continue;
+    const PaperClaims paper = read_claims(data_root(), name);
+    papers.push_back({paper.paper, paper.title, paper.venue});
+  }
+  const std::string said =
+      write_report({line.sweep.store, line.sweep.out, line.sweep.stats, std::move(board), std::move(papers)});
   if (!line.quiet) write_stdout(said);
   return 0;
 }

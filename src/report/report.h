@@ -21,6 +21,7 @@ struct ReportOptions {
   std::string store, out;            // a file and a folder
   bool stats = false;                // those of however many jobs
   std::vector<BoardRow> board = {};  // claims of papers with their verdicts, when there are some
+  std::vector<PaperTitle> papers = {};
 };
 
 /// Returns what it wrote, for a person.

@@ -27,6 +27,7 @@ class StoredResults final : public ResultSource {
       if (*quantity.tenant >= point.alone.size()) return std::nullopt;
       return of_stats(point.alone[*quantity.tenant], quantity.pattern);
     }
+    if (quantity.name == "decisions") return of_decisions(point.job, quantity.pattern, *quantity.tenant);
     if (quantity.tenant) return of_tenant(point, quantity.name, *quantity.tenant);
     if (quantity.name == "stat") return of_stats(point.job, quantity.pattern);
     if (quantity.name == "config") return of_config(point.job, quantity.pattern);
@@ -65,6 +66,7 @@ class StoredResults final : public ResultSource {
     };
     if (name == "tenant_joules") return of_power(point.job, fmt::format("tenants{{tenant={}}}", tenant), kPicojoules);
     if (name == "tenant_cycles") return column("cycles", point.job, tenant);
+    if (name == "tenant_sms") return column("sms", point.job, tenant);
     if (name == "tenant_instructions") return column("thread_instructions", point.job, tenant);
     if (name != "alone_ipc" && name != "slowdown") return column(name, point.job, tenant);
     if (tenant >= point.alone.size()) return std::nullopt;
@@ -73,6 +75,16 @@ class StoredResults final : public ResultSource {
     const std::optional<double> shared = column("ipc", point.job, tenant);
     if (!shared || !(*shared > 0)) return std::nullopt;
     return *alone / *shared;
+  }
+
+  /// How many decisions about a tenant begin with a text. None are kept of a job that decides nothing.
+  std::optional<double> of_decisions(const std::string& job, const std::string& beginning, u64 tenant) {
+    if (!is_done(job)) return std::nullopt;
+    Statement row(store_.database(),
+                  "SELECT count(*) FROM decision JOIN job ON job.number = decision.job WHERE job.id = ? AND "
+                  "substr(decision.text, 1, length(?)) = ? AND tenant = ?");
+    row.bind(job).bind(beginning).bind(beginning).bind(tenant).step();
+    return row.real(0);
   }
 
   static constexpr double kPicojoules = 1e12;

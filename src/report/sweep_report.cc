@@ -8,6 +8,7 @@
 #include "engine/check.h"
 #include "report/estimate.h"
 #include "report/report.h"
+#include "sweep/mix_name.h"
 
 namespace terrace {
 
@@ -43,29 +44,70 @@ Tree list_of(const std::vector<std::string>& texts) {
   return Tree(Tree::List(texts.begin(), texts.end()));
 }
 
+/// What pages show of a label's value.
+std::string shown_label(const std::string& label, const std::string& value) {
+  if (label == "mix") return shown_mix(value);
+  std::string text = value;
+  if (label == "list") std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+Tree tree_of(const std::vector<PrintedPoint>& points, const std::string& series, const std::string& x) {
+  Tree list = Tree::list();
+  for (const PrintedPoint& point : points)
+    list.push({{"series", shown_label(series, point.series)},
+               {"x", shown_label(x, point.x)},
+               {"claim", point.claim},
+               {"value", point.value ? Tree(*point.value) : Tree()}});
+  return list;
+}
+
+/// Of a chart: that of all columns, if they have the same.
+Tree neutral_of(const ResultTable& table) {
+  const std::optional<double> first = table.columns.front().neutral;
+  const bool same =
+      std::ranges::all_of(table.columns, [&](const ResultTable::Column& column) { return column.neutral == first; });
+  return first && same ? Tree(*first) : Tree();
+}
+
 Tree tree_of(const ShownTable& table, const ResultTable& asked) {
   Tree rows = Tree::list(), muted = Tree::list();
   for (std::size_t i = 0; i < table.text.rows.size(); ++i) {
-    rows.push(list_of(table.text.rows[i]));
+    std::vector<std::string> cells = table.text.rows[i];
+    cells.front() = shown_label(asked.rows, cells.front());
+    rows.push(list_of(cells));
     muted.push(Tree(Tree::List(table.muted[i].begin(), table.muted[i].end())));
   }
-  return {{"title", asked.title},    {"chart", asked.chart},      {"header", list_of(table.text.header)},
-          {"rows", std::move(rows)}, {"muted", std::move(muted)}, {"notes", list_of(table.notes)}};
+  return {{"name", asked.name},
+          {"title", asked.title},
+          {"chart", asked.chart},
+          {"header", list_of(table.text.header)},
+          {"rows", std::move(rows)},
+          {"muted", std::move(muted)},
+          {"notes", list_of(table.notes)},
+          {"mean", asked.mean},
+          {"y_title", asked.y_title},
+          {"neutral", neutral_of(asked)},
+          {"printed", tree_of(asked.printed, "", asked.rows)}};
 }
 
-Tree tree_of(const Chart& chart) {
+Tree tree_of(const Chart& chart, const Plot& asked) {
   Tree panels = Tree::list();
   for (const auto& [title, all] : chart.panels) {
     Tree series = Tree::list();
     for (const auto& [name, points] : all) {
       Tree list = Tree::list();
       for (const ChartPoint& point : points)
-        list.push({{"x", point.x}, {"y", point.y}, {"half", point.half_width}, {"muted", point.muted}});
-      series.push({{"name", name}, {"points", std::move(list)}});
+        list.push(
+            {{"x", shown_label(asked.x, point.x)}, {"y", point.y}, {"half", point.half_width}, {"muted", point.muted}});
+      series.push({{"name", shown_label(asked.series, name)}, {"points", std::move(list)}});
     }
-    panels.push({{"title", title}, {"series", std::move(series)}});
+    panels.push({{"title", shown_label(asked.panel, title)}, {"series", std::move(series)}});
   }
-  return {{"title", chart.title},
+  return {{"name", asked.name},
+          {"mean", asked.mean},
+          {"printed", tree_of(asked.printed, asked.series, asked.x)},
+          {"title", chart.title},
           {"x_title", chart.x_title},
           {"y_title", chart.y_title},
           {"kind", chart.stacked ? "stack"
@@ -121,7 +163,7 @@ Tree report_table(const ResultTable& table, const std::string& sweep, ResultSour
     return tree_of(shown, table);
   } catch (const InputError& error) {
     report.text += fmt::format("{}: {}\n", table.title, error.what());
-    return {{"title", table.title}, {"problem", error.what()}};
+    return {{"name", table.name}, {"title", table.title}, {"problem", error.what()}};
   }
 }
 
@@ -131,12 +173,12 @@ Tree report_plot(const Plot& plot, const std::string& sweep, ResultSource& resul
     const ShownPlot drawn = plot_of(plot, results);
     add_records(sweep, drawn.records, report.plots);
     report.pictures.emplace_back(image, chart_svg(drawn.chart));
-    Tree tree = tree_of(drawn.chart);
+    Tree tree = tree_of(drawn.chart, plot);
     tree["picture"] = Tree(image);
     return tree;
   } catch (const InputError& error) {
     report.problems.push_back(fmt::format("{} cannot be drawn: {}", image, error.what()));
-    return {{"title", plot.title}, {"problem", error.what()}};
+    return {{"name", plot.name}, {"title", plot.title}, {"problem", error.what()}};
   }
 }
 
@@ -221,7 +263,7 @@ void report_sweep(Store& store, const std::string& name, SweepReport& report) {
   Mistakes ignored(name);  // it was checked when it ran; another version may know less
   const SweepFile file = parse_sweep(name + ".toml", store.sweep_file(name), "", ignored);
   const auto results = stored_results(store, name);
-  Tree page{{"name", name}, {"summary", summary_of(file.text)}};
+  Tree page{{"name", name}, {"paper", file.paper}, {"summary", summary_of(file.text)}};
   page["claims"] = report_claims(file, name, *results, report);
   Tree tables = Tree::list(), plots = Tree::list();
   for (const ResultTable& table : file.tables) tables.push(report_table(table, name, *results, report));

@@ -22,8 +22,11 @@ using NodePtr = std::unique_ptr<Node>;
 constexpr std::array<std::string_view, 7> kAggregates = {"mean", "gmean", "median", "min", "max", "sum", "count"};
 constexpr std::array<std::string_view, 5> kPerRun = {"cycles", "warp_instructions", "thread_instructions", "watts",
                                                      "joules"};
-constexpr std::array<std::string_view, 7> kPerTenant = {
-    "ipc", "warp_ipc", "alone_ipc", "slowdown", "tenant_cycles", "tenant_instructions", "tenant_joules"};
+constexpr std::array<std::string_view, 8> kPerTenant = {
+    "ipc", "warp_ipc", "alone_ipc", "slowdown", "tenant_cycles", "tenant_instructions", "tenant_joules", "tenant_sms"};
+/// Quantities with a text, and those of them with a tenant besides.
+constexpr std::array<std::string_view, 5> kNamed = {"stat", "stat_or_zero", "alone_stat", "config", "decisions"};
+constexpr std::array<std::string_view, 2> kNamedOfTenant = {"alone_stat", "decisions"};
 /// Deep enough for a person, shallow enough for the stack.
 constexpr u32 kDeepest = 200;
 
@@ -205,16 +208,16 @@ class Parser {
     NodePtr node = make(Node::Kind::kQuantity, "", {});
     node->quantity.name = name;
     const bool per_tenant = contains(kPerTenant, name);
-    const bool statistic = name == "stat" || name == "stat_or_zero" || name == "alone_stat" || name == "config";
-    if (!per_tenant && !statistic && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
+    const bool named = contains(kNamed, name);
+    if (!per_tenant && !named && !contains(kPerRun, name) && !contains(metric_names(), name)) refuse_name(name);
     if (per_tenant) {
       expect("(");
       node->quantity.tenant = static_cast<u64>(number());
       expect(")");
-    } else if (statistic) {
+    } else if (named) {
       expect("(");
       node->quantity.pattern = quoted();
-      if (name == "alone_stat") {
+      if (contains(kNamedOfTenant, name)) {
         expect(",");
         node->quantity.tenant = static_cast<u64>(number());
       }
@@ -234,7 +237,7 @@ class Parser {
   }
 
   [[noreturn]] void refuse_name(const std::string& name) {
-    std::vector<std::string> known{"stat", "stat_or_zero", "alone_stat", "config"};
+    std::vector<std::string> known(kNamed.begin(), kNamed.end());
     for (const auto& list : {std::span<const std::string_view>(kAggregates), std::span<const std::string_view>(kPerRun),
                              std::span<const std::string_view>(kPerTenant), metric_names()})
       known.insert(known.end(), list.begin(), list.end());

@@ -146,12 +146,34 @@ class Reader {
     return mix;
   }
 
+  /// Mixes, or the name of a paper's list, which then stands here under a name of its own.
   void read_list(const std::string& name, const Tree& value) {
+    if (const auto* source = std::get_if<std::string>(&value.value)) return take_list(name, *source, value.line);
     if (!value.is_list() || value.items().empty())
-      mistakes_.add(value.line, "lists.{} must be a list of mixes, each a list of tenants", name);
+      mistakes_.add(value.line,
+                    "lists.{} must be a list of mixes, each a list of tenants, or a name such as \"mask.pairs\"", name);
     std::vector<Mix>& mixes = lists_[name];
     for (const Tree& item : value.items())
       if (auto mix = mix_of(item, name, value.line)) mixes.push_back(std::move(*mix));
+  }
+
+  void take_list(const std::string& name, const std::string& source, u32 line) {
+    read_set_of(source, line);
+    const auto found = lists_.find(source);
+    std::vector<Mix> mixes;
+    if (found != lists_.end())
+      mixes = found->second;
+    else if (configs_)
+      mistakes_.add(line, "lists.{}: `terrace list sets` has no \"{}\"{}", name, source,
+                    did_you_mean(source, names_of_lists()));
+    for (Mix& mix : mixes) mix.list = name;
+    lists_[name] = std::move(mixes);
+  }
+
+  std::vector<std::string> names_of_lists() const {
+    std::vector<std::string> names;
+    for (const auto& [name, list] : lists_) names.push_back(name);
+    return names;
   }
 
   /// SET.LIST: the lists of a set that comes with Terrace are read when one of them is named.
@@ -181,11 +203,9 @@ class Reader {
       if (const auto* name = std::get_if<std::string>(&value.value)) {
         if (!lists_.contains(*name)) read_set_of(*name, value.line);
         const auto found = lists_.find(*name);
-        std::vector<std::string> known;
-        for (const auto& [its_name, list] : lists_) known.push_back(its_name);
         if (found == lists_.end())
           mistakes_.add(value.line, "no list named \"{}\" under [lists] or in `terrace list sets`{}", *name,
-                        did_you_mean(*name, known));
+                        did_you_mean(*name, names_of_lists()));
         else
           mixes.insert(mixes.end(), found->second.begin(), found->second.end());
       } else if (auto mix = mix_of(value, "", value.line)) {
@@ -374,6 +394,9 @@ class Reader {
     const std::vector<std::string> kinds{"", "bar", "line", "stack", "none"};
     if (std::find(kinds.begin(), kinds.end(), result.chart) == kinds.end())
       mistakes_.add(result.line, "chart must be \"bar\", \"line\", \"stack\" or \"none\", not \"{}\"", result.chart);
+    result.y_title = table.text("y_title");
+    result.mean = mean_of(table);
+    result.printed = printed_of(table);
     sweep_.tables.push_back(std::move(result));
   }
 
@@ -398,6 +421,33 @@ class Reader {
     }
   }
 
+  std::string mean_of(TableReader& table) {
+    const std::string mean = table.text("mean");
+    if (!mean.empty() && mean != "mean" && mean != "gmean")
+      mistakes_.add(table.line(), "mean must be \"mean\" or \"gmean\", not \"{}\"", printable(mean));
+    return mean;
+  }
+
+  /// [series, x, number or claim] each.
+  std::vector<PrintedPoint> printed_of(TableReader& table) {
+    std::vector<PrintedPoint> points;
+    const Tree* list = table.find("printed");
+    for (const Tree& item : list ? list->items() : std::vector<Tree>{}) {
+      const std::vector<Tree>& parts = item.items();
+      const auto text = [&](std::size_t i) {
+        return i < parts.size() ? std::get_if<std::string>(&parts[i].value) : nullptr;
+      };
+      if (parts.size() != 3 || !text(0) || !text(1)) {
+        mistakes_.add(list->line, "printed: {} is not of the form [\"series\", \"x\", number or claim]", item.text());
+        continue;
+      }
+      PrintedPoint point{*text(0), *text(1), text(2) ? *text(2) : "", std::nullopt};
+      if (!text(2)) point.value = number_of(parts[2], "printed", mistakes_);
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+
   void read_plot(TableReader& table) {
     Plot plot;
     plot.line = table.line();
@@ -415,6 +465,8 @@ class Reader {
     plot.stacked = kind == "stack";
     plot.bars = kind == "bar" || plot.stacked;
     plot.neutral = table.number("neutral");
+    plot.mean = mean_of(table);
+    plot.printed = printed_of(table);
     if (plot.name.find_first_of("/ ") != plot.name.npos)
       mistakes_.add(plot.line, "\"{}\" names a file: leave out slashes and spaces", plot.name);
     sweep_.plots.push_back(std::move(plot));

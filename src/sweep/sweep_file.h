@@ -121,8 +121,17 @@ struct NotMeasured {
   u32 line = 0;
 };
 
+/// A number that a paper prints, drawn beside what was measured.
+struct PrintedPoint {
+  std::string series, x;        // where it stands; an empty x: at the mean
+  std::string claim;            // the claim that has the number; empty: `value`
+  std::optional<double> value;  // where no claim has it
+};
+
 struct Plot {
   std::string name, title, y, x, series, panel, x_title, y_title;
+  std::string mean;  // "mean" or "gmean": one more group of bars at the end; empty: none
+  std::vector<PrintedPoint> printed;
   bool bars = false;
   bool stacked = false;  // bars on top of each other: the shares of a whole
   std::optional<double> neutral;
@@ -137,6 +146,8 @@ struct ResultTable {
   };
   std::string name, title, rows;  // the label
   std::string chart;              // how pages draw it: bar, line, stack, none; empty: as it seems best
+  std::string mean, y_title;      // of the chart, as of a plot
+  std::vector<PrintedPoint> printed;
   std::vector<Column> columns;
   u32 line = 0;
 };

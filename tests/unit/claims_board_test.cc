@@ -217,6 +217,18 @@ TEST_F(ClaimBoard, WhatDoesNotHoldLinksToItsExplanation) {
   const BoardRow row = board_of(paper_, file_, &results, "p_tiny")[0];
   EXPECT_EQ(row.verdict, "does not hold");
   EXPECT_EQ(row.link, "configs/experiments/x_why.toml");
+  EXPECT_FALSE(row.unexplained);
+}
+
+TEST_F(ClaimBoard, AHeadlineThatFailsWithoutAnExplanationSaysSo) {
+  FakeResults results;
+  results.add("slow", "a", "1", 5000);
+  results.add("fast", "a", "1", 6000);
+  for (Claim& claim : file_.claims) claim.why.clear();
+  const std::vector<BoardRow> rows = board_of(paper_, file_, &results, "p_tiny");
+  EXPECT_TRUE(rows[0].unexplained);
+  EXPECT_THAT(board_text(rows), HasSubstr("No experiment explains yet: p.gain"));
+  EXPECT_THAT(board_markdown(rows, ""), HasSubstr("no experiment explains it yet"));
 }
 
 TEST_F(ClaimBoard, PagesAndJsonHoldEveryRow) {
@@ -249,6 +261,9 @@ TEST_F(ClaimBoard, AFileWithWrongIdsOrItemsIsRefused) {
   EXPECT_THAT(refusal("paper = \"p\"\n[[grid]]\ngpu = \"m\"\nworkload = \"a\"\n[[claim]]\nid = \"p.order\"\n"
                       "values = [\"fast = 1\", \"slwo = 2\"]\n"),
               HasSubstr("orders fast, slow"));
+  EXPECT_THAT(refusal(std::string(kMeasures) +
+                      "[[plot]]\nname = \"f\"\ny = \"cycles\"\nx = \"mix\"\nprinted = [[\"\", \"\", \"p.gian\"]]\n"),
+              HasSubstr("printed: the catalogue has no claim \"p.gian\""));
   EXPECT_THAT(refusal(std::string(kMeasures) + "[[not_measured]]\nids = [\"p.gain\"]\nreason = \"none\"\n"),
               HasSubstr("is measured, or named twice"));
 }

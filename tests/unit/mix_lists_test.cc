@@ -15,6 +15,7 @@
 #include "frontend/workload.h"
 #include "support/paths.h"
 #include "support/scratch.h"
+#include "sweep/mix_name.h"
 #include "sweep/sweep_file.h"
 
 namespace terrace {
@@ -125,6 +126,7 @@ TEST(MixLists, OfDwsAreAsLargeAsPrintedOfAllSixClasses) {
     for (const auto& pair : lists.at(name))
       EXPECT_TRUE(first.contains(name_of(pair.at(0))) && second.contains(name_of(pair.at(1)))) << name;
   }
+  EXPECT_EQ(together(lists, {"heavy_light", "heavy_medium", "heavy_heavy"}).size(), 32u) << "sensitive to translation";
   expect_different(lists.at("three"), 7, 3);
   expect_different(lists.at("four"), 7, 4);
   for (const auto& pair : lists.at("large_pages")) EXPECT_THAT(pair.at(0), HasSubstr(",")) << "an enlarged input";
@@ -153,16 +155,18 @@ TEST(MixLists, OfTheOtherPapersAreAsLargeAsPrinted) {
 
 class SweepOfSets : public ::testing::Test {
  protected:
-  SweepFile read(const std::string& mix, Mistakes& mistakes) {
+  SweepFile read(const std::string& mix, Mistakes& mistakes, const std::string& head = "",
+                 const std::string& size = "") {
     const ConfigSource configs{{}, {}, [](const std::string& name) {
                                  if (std::filesystem::exists(set_file(name).path)) return set_file(name);
                                  input_error("no set of mixes named \"{}\"", name);
                                }};
-    return parse_sweep("s.toml", "[[grid]]\ngpu = \"mask_maxwell30\"\nmix = " + mix + "\n", "", mistakes, 0, &configs);
+    return parse_sweep("s.toml", head + "[[grid]]\ngpu = \"mask_maxwell30\"\nmix = " + mix + "\n", size, mistakes, 0,
+                       &configs);
   }
-  std::string refusal(const std::string& mix) {
+  std::string refusal(const std::string& mix, const std::string& head = "") {
     Mistakes mistakes("s.toml");
-    read(mix, mistakes);
+    read(mix, mistakes, head);
     try {
       mistakes.raise();
     } catch (const InputError& error) {
@@ -180,6 +184,29 @@ TEST_F(SweepOfSets, NamesListsAsSetDotList) {
   EXPECT_EQ(file.grids[0].mixes[0].label, "xsbench:variant=simt");
   EXPECT_EQ(file.grids[0].mixes[0].list, "simt.irregular");
   EXPECT_EQ(file.grids[0].mixes[6].label, "3ds:variant=mask+histo:variant=mask");
+}
+
+/// A paper's whole list, and a part of it at a size, under one name: expressions select either.
+TEST_F(SweepOfSets, GivesAListOfASetANameOfItsOwn) {
+  const std::string head =
+      "[lists]\npairs = \"mask.pairs\"\n[at.tiny.lists]\npairs = [[\"gups:variant=mask\", \"mm:variant=mask\"]]\n";
+  Mistakes mistakes("s.toml");
+  const SweepFile whole = read("\"pairs\"", mistakes, head, "small"), part = read("\"pairs\"", mistakes, head, "tiny");
+  mistakes.raise();
+  ASSERT_EQ(whole.grids.at(0).mixes.size(), 35u);
+  ASSERT_EQ(part.grids.at(0).mixes.size(), 1u);
+  EXPECT_EQ(whole.grids[0].mixes[0].list, "pairs");
+  EXPECT_EQ(part.grids[0].mixes[0].list, "pairs");
+  EXPECT_THAT(
+      refusal("\"pairs\"", "[lists]\npairs = \"mask.pair\"\n"),
+      HasSubstr("s.toml:2: lists.pairs: `terrace list sets` has no \"mask.pair\"; did you mean \"mask.pairs\"?"));
+}
+
+TEST(MixNames, AreAsPapersWriteThem) {
+  EXPECT_EQ(shown_mix("gesummv:variant=cd+leu:variant=cd"), "GESUMMV + LEU");
+  EXPECT_EQ(shown_mix("gups:variant=dws,table_log2=25+mm"), "GUPS (table_log2=25) + MM");
+  EXPECT_EQ(shown_mix("3ds"), "3DS");
+  EXPECT_EQ(shown_mix("kernels/my_kernel.toml gups", ' '), "my_kernel + GUPS") << "a file of the user's keeps its name";
 }
 
 TEST_F(SweepOfSets, IsToldWhichSetOrListThereIsNot) {

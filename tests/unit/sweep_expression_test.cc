@@ -91,6 +91,7 @@ TEST_F(Expressions, ReachTenantsStatisticsAndSettings) {
   EXPECT_EQ(number("sum(stat(\"l2.*.hits\"))"), 42);
   EXPECT_EQ(number("count(total_ipc[mmu.walkers=16])"), 6);
   EXPECT_EQ(number("max(alone_stat(\"l2.*.misses\", 1))"), 21) << "of the run alone";
+  EXPECT_EQ(refusal("decisions(\"memory\")"), "\"decisions(\"memory\")\": expected \",\" at \")\"");
   EXPECT_EQ(refusal("alone_stat(\"l2.*.misses\")"), "\"alone_stat(\"l2.*.misses\")\": expected \",\" at \")\"");
 }
 

@@ -10,4 +10,9 @@ namespace terrace {
 /// What src/report/web shows of a claim.
 Tree tree_of(const BoardRow& row);
 
+/// What a paper's page begins with.
+struct PaperTitle {
+  std::string paper, title, venue;
+};
+
 }  // namespace terrace

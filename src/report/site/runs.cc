@@ -9,6 +9,7 @@
 #include "report/cells.h"
 #include "run/blame_table.h"
 #include "stats/summed_series.h"
+#include "sweep/mix_name.h"
 
 namespace terrace {
 
@@ -60,10 +61,10 @@ bool is_cell(std::string_view name) {
   return name.find(kBlame) != name.npos && name.find("holder=") != name.npos;
 }
 
-/// "gups+mm" with room to breathe.
-std::string spaced(std::string_view mix, char joint) {
+/// "12,12" with room to breathe.
+std::string spaced(std::string_view list, char joint) {
   std::string text;
-  for (const char c : mix) text += c == joint ? " + " : std::string(1, c);
+  for (const char c : list) text += c == joint ? " + " : std::string(1, c);
   return text;
 }
 
@@ -161,7 +162,7 @@ void StoredRuns::add_list_entry(const Statement& job) {
     for (const Use& each : found->second)
       if (std::find(sweeps.items().begin(), sweeps.items().end(), Tree(each.sweep)) == sweeps.items().end())
         sweeps.push(each.sweep);
-  const std::string title = spaced(job.text(3), ' ') + (alone ? " alone" : "");
+  const std::string title = shown_mix(job.text(3), ' ') + (alone ? " alone" : "");
   const std::string sms = job.text(6);
   entries_[id] = {{"id", id},
                   {"title", title},
@@ -196,7 +197,7 @@ Tree StoredRuns::points(const std::string& sweep) {
   for (const Point& point : store_.points(sweep)) {
     Tree labels = Tree::table(), values = Tree::table();
     for (const auto& [name, value] : point.labels)
-      if (!value.empty()) labels[name] = Tree(value);
+      if (!value.empty()) labels[name] = Tree(name == "mix" ? shown_mix(value) : value);
     metrics.bind(sweep).bind(number++);
     while (metrics.step()) values[metrics.text(0)] = Tree(metrics.real(1));
     points.push({{"job", entries_.contains(point.job) ? Tree(point.job) : Tree()},
@@ -214,6 +215,7 @@ Tree StoredRuns::tenants(u64 number, const Use* use) {
   rows.bind(number);
   for (std::size_t i = 0; rows.step(); ++i) {
     Tree tree = row_tree(rows);
+    tree["name"] = Tree(shown_mix(rows.text(0)));
     if (use != nullptr && !use->alone && i < use->point.alone.size()) {
       const std::string& alone = use->point.alone[i];
       if (const auto ipc = store_.tenant_ipcs(alone)) {

@@ -62,10 +62,20 @@ std::vector<BoardRow> rows_of(const std::string& sweep, const std::vector<BoardR
   return rows;
 }
 
-/// What the first page shows of one sweep among several: its first figure and table, and its points.
+bool is_paper(const Tree& page) {
+  const Tree* paper = page.find("paper");
+  return paper && *paper != Tree("");
+}
+
+/// What the first page shows of one sweep among several: its first figure and table, and its points; of a paper's the board
+/// says it.
 Tree first_look(const Tree& page) {
   Tree look = Tree::table();
-  for (const char* key : {"name", "summary", "points"}) look[key] = *page.find(key);
+  for (const char* key : {"name", "paper", "page", "summary", "points"}) look[key] = *page.find(key);
+  if (is_paper(page)) {
+    for (const char* key : {"plots", "tables", "points"}) look[key] = Tree::list();
+    return look;
+  }
   for (const char* key : {"plots", "tables"}) {
     Tree first = Tree::list();
     if (!page.find(key)->items().empty()) first.push(page.find(key)->items().front());
@@ -78,22 +88,28 @@ class Site {
  public:
   Site(Store& store, const fs::path& folder) : store_(store), folder_(folder), runs_(store) {}
 
-  void write(const std::vector<Tree>& sweeps, const std::vector<BoardRow>& board) {
+  void write(const std::vector<Tree>& sweeps, const std::vector<BoardRow>& board,
+             const std::vector<PaperTitle>& papers) {
     const Tree about{{"version", version()}, {"revision", revision()}, {"store", store_.path()}};
     Tree overview{{"about", about}, {"totals", totals_of(store_.database())}, {"board", board_tree(board)}};
+    Tree titles = Tree::table();
+    for (const PaperTitle& paper : papers) titles[paper.paper] = Tree{{"title", paper.title}, {"venue", paper.venue}};
     Tree shown = Tree::list(), names = Tree::list();
-    for (const Tree& sweep : sweeps) names.push(*sweep.find("name"));
+    for (const Tree& sweep : sweeps)
+      names.push({{"name", *sweep.find("name")}, {"paper", *sweep.find("paper")}, {"page", file_of(sweep)}});
     for (const Tree& sweep : sweeps) {
       const std::string name = std::get<std::string>(sweep.find("name")->value);
       Tree page = sweep;
+      page["page"] = Tree(file_of(sweep));
       page["points"] = runs_.points(name);
       page["board"] = board_tree(rows_of(name, board));
-      shown.push(sweeps.size() == 1 ? page : first_look(page));
-      put(fmt::format("sweep_{}.html", name),
-          page_of("sweep", fmt::format("{} · Terrace", name),
-                  {{"about", about}, {"names", names}, {"sweep", std::move(page)}}));
+      shown.push(sweeps.size() == 1 && !is_paper(sweep) ? page : first_look(page));
+      put(file_of(sweep),
+          page_of(is_paper(sweep) ? "paper" : "sweep", fmt::format("{} · Terrace", name),
+                  {{"about", about}, {"names", names}, {"papers", titles}, {"sweep", std::move(page)}}));
     }
     overview["names"] = names;
+    overview["papers"] = titles;
     overview["sweeps"] = std::move(shown);
     const Tree of_runs{{"about", about}, {"names", names}};
     put("run.html", page_of("run", "Run · Terrace", of_runs));
@@ -105,6 +121,11 @@ class Site {
   const std::string& said() const { return said_; }
 
  private:
+  static std::string file_of(const Tree& sweep) {
+    return fmt::format("{}_{}.html", is_paper(sweep) ? "paper" : "sweep",
+                       std::get<std::string>(sweep.find("name")->value));
+  }
+
   void put(const std::string& name, const std::string& text) {
     write_whole((folder_ / name).string(), text);
     said_ += (folder_ / name).string() + "\n";
@@ -138,9 +159,9 @@ class Site {
 }  // namespace
 
 std::string write_site(Store& store, const std::vector<Tree>& sweeps, const std::vector<BoardRow>& board,
-                       const fs::path& folder) {
+                       const std::vector<PaperTitle>& papers, const fs::path& folder) {
   Site site(store, folder);
-  site.write(sweeps, board);
+  site.write(sweeps, board, papers);
   return site.said();
 }
 

@@ -45,6 +45,25 @@ Chart.register({
   // The interval of a point: a line with a cap at either end.
   afterDatasetsDraw(chart) {
     const {ctx, scales} = chart;
+    // What is printed: a line across the bar, with a rim that shows on any colour.
+    chart.data.datasets.forEach((dataset, i) => {
+      if (!dataset.printed || !chart.isDatasetVisible(i)) return;
+      chart.getDatasetMeta(i).data.forEach((element, j) => {
+        const value = dataset.printed[j];
+        if (value === null || !Number.isFinite(value)) return;
+        const y = scales.y.getPixelForValue(value), half = Math.max(7, (element.width || 14) / 2 + 2);
+        ctx.save();
+        for (const [colour, width, more] of [[terrace.theme.colour("panel"), 5, 1], [terrace.theme.colour("ink"), 2.5, 0]]) {
+          ctx.strokeStyle = colour;
+          ctx.lineWidth = width;
+          ctx.beginPath();
+          ctx.moveTo(element.x - half - more, y);
+          ctx.lineTo(element.x + half + more, y);
+          ctx.stroke();
+        }
+        ctx.restore();
+      });
+    });
     chart.data.datasets.forEach((dataset, i) => {
       if (!dataset.half || !chart.isDatasetVisible(i)) return;
       chart.getDatasetMeta(i).data.forEach((element, j) => {
@@ -67,7 +86,7 @@ Chart.register({
 });
 
 // spec: {kind: "bar" | "stack" | "line" | "area" | "scatter", labels (bars), series: [{name, values | points, half, muted,
-// hidden}], x_title, y_title, neutral, marks, diagonal, tip(series, index, value), low, legend, percent}
+// hidden, printed (a number or null for each value)}], x_title, y_title, neutral, marks, diagonal, tip(series, index, value), low, legend, percent}
 terrace.chart = function (spec) {
   const el = terrace.el;
   const bars = spec.kind === "bar" || spec.kind === "stack";
@@ -81,7 +100,7 @@ terrace.chart = function (spec) {
   const ends = spec.series.flatMap((series) => !series.half || series.hidden ? [] : series.half.flatMap((half, j) => {
     const point = (series.points || series.values)[j], y = point !== null && typeof point === "object" ? point.y : point;
     return half > 0 && Number.isFinite(y) ? [y - half, y + half] : [];
-  }));
+  })).concat(spec.series.flatMap((series) => (series.printed || []).filter((value) => value !== null)));
   let chart = null;
   function draw() {
     if (chart) chart.destroy();
@@ -90,7 +109,7 @@ terrace.chart = function (spec) {
       const colour = terrace.colour(series.colour ?? i);
       const muted = series.muted || [];
       const own = {
-        label: series.name, data: series.points || series.values, half: series.half, hidden: series.hidden,
+        label: series.name, data: series.points || series.values, half: series.half, printed: series.printed, hidden: series.hidden,
         borderColor: colour, backgroundColor: colour,
       };
       if (bars) {
@@ -133,7 +152,8 @@ terrace.chart = function (spec) {
               label: (item) => {
                 const half = item.dataset.half && item.dataset.half[item.dataIndex];
                 if (spec.tip) return spec.tip(item.dataset.label, item.dataIndex, item.parsed);
-                return `${item.dataset.label || spec.y_title || ""}: ${value_text(item.parsed.y)}${half > 0 ? ` ± ${terrace.number(half)}` : ""}`;
+                const printed = item.dataset.printed && item.dataset.printed[item.dataIndex];
+                return `${item.dataset.label || spec.y_title || ""}: ${value_text(item.parsed.y)}${half > 0 ? ` ± ${terrace.number(half)}` : ""}${printed !== null && printed !== undefined ? `, printed ${terrace.number(printed)}` : ""}`;
               },
             },
           },

@@ -12,14 +12,23 @@ terrace.what_was_run = function (sweep) {
   return parts.join(", ");
 };
 
+// For a campaign, which has too many mixes to be listed.
+terrace.what_was_run_short = function (sweep) {
+  const values = (label) => terrace.unique(sweep.points.map((point) => point.labels[label])).filter((value) => value);
+  const mixes = values("mix"), single = mixes.filter((mix) => !mix.includes(" + "));
+  const words = [single.length ? terrace.count(single.length, "program") : "", mixes.length > single.length ? `${mixes.length - single.length} mixes of programs` : ""].filter((word) => word);
+  const sizes = values("size");
+  return `${terrace.words(words)} on ${terrace.words(values("gpu"))} under ${terrace.count(values("design").length, "design")}, inputs of size ${terrace.words(sizes)}, ${values("seed").length > 1 ? `${values("seed").length} seeds` : "one seed"}.`;
+};
+
 terrace.verdict_class = (verdict) => ({"holds": "good", "direction holds": "half", "does not hold": "bad"})[verdict] || "none";
 
 terrace.board = function (rows) {
   const el = terrace.el;
   const verdicts = ["holds", "direction holds", "does not hold", "too short", "not measured"].filter((verdict) => rows.some((row) => row.verdict === verdict));
   const papers = terrace.unique(rows.map((row) => row.paper));
-  const simulated = rows.filter((row) => !row.hardware);
-  const tally = terrace.chart({kind: "stack", labels: papers, y_title: "claims", low: true, title: "Verdicts by paper",
+  const simulated = rows.filter((row) => row.check === "simulation");
+  const tally = terrace.chart({kind: "stack", labels: papers.map((paper) => terrace.paper_short[paper] || paper), y_title: "claims", low: true, title: "Verdicts by paper",
     series: verdicts.map((verdict) => ({name: verdict, colour: {"holds": 2, "direction holds": 5, "does not hold": 8, "too short": 6, "not measured": 7}[verdict],
       values: papers.map((paper) => simulated.filter((row) => row.paper === paper && row.verdict === verdict).length)}))});
   const both = rows.filter((row) => row.printed.includes("%") && Number.isFinite(row.printed_number) && Number.isFinite(row.measured_number));
@@ -33,10 +42,10 @@ terrace.board = function (rows) {
     {title: "printed", text: (row) => row.printed, value: (row) => row.printed_number ?? NaN},
     {title: "measured", text: (row) => row.measured, value: (row) => row.measured_number ?? NaN},
     {title: "verdict", left: true, text: (row) => row.verdict, node: (row) => el(`span.verdict.${terrace.verdict_class(row.verdict)}`, {}, row.verdict)},
-    {title: "rests on", left: true, text: (row) => [row.size, row.workloads && `${row.workloads} workloads`, row.seeds && `seeds: ${row.seeds}`, row.run_length].filter((word) => word).join(", ")},
-    {title: "why", left: true, text: (row) => [row.reason, row.link && `explained by ${row.link}`].filter((word) => word).join("; ")},
-  ], rows, [{title: "papers", of: (row) => row.paper}, {title: "verdicts", of: (row) => row.verdict}, {title: "kinds", of: (row) => row.headline ? "headline" : "other"}], {most: 60});
-  return [el("div.grid", {}, terrace.figure("Verdicts by paper", tally), scatter), el("div.card", {}, table)];
+    {title: "rests on", left: true, text: terrace.rests_on},
+    {title: "why", left: true, text: terrace.why_text},
+  ], rows, [{title: "papers", of: (row) => row.paper}, {title: "verdicts", of: (row) => row.verdict}, {title: "kinds", of: (row) => row.headline ? "headline" : "other"}], {most: 40});
+  return [el("div.grid", {}, terrace.figure("Verdicts on what simulation can show", tally), scatter), el("div.card", {}, table)];
 };
 
 terrace.next_steps = function (data, runs) {
@@ -97,36 +106,53 @@ terrace.outcomes = function (sweep) {
 };
 
 terrace.pages = {};
+
+// One paper on the first page: its verdicts, and its headline claims, printed and measured.
+terrace.paper_card = function (data, sweep) {
+  const el = terrace.el;
+  const rows = data.board.filter((row) => row.sweep === sweep.name || (!row.sweep && row.paper === sweep.paper)), about = data.papers[sweep.paper] || {title: sweep.paper, venue: ""};
+  const headlines = rows.filter((row) => row.headline);
+  return el("section.card", {}, el("h3", {}, el("a", {href: sweep.page}, about.title)), el("p.soft", {}, `${about.venue} · ${terrace.sweep_name(sweep)}`),
+    el("p", {}, terrace.verdict_chips(rows.filter((row) => row.check === "simulation"))), terrace.printed_bars(headlines, about.title) || "",
+    el("ul.headlines", {}, headlines.map((row) => el("li", {}, el(`span.verdict.${terrace.verdict_class(row.verdict)}`, {}, row.verdict), " ", row.statement,
+      row.measured ? el("small", {}, ` Printed ${row.printed}, measured ${row.measured}.`) : ""))));
+};
+
 terrace.pages.overview = async function (main, data) {
   const el = terrace.el;
   const runs = await terrace.need_runs();
   const totals = data.totals;
-  const one = data.sweeps.length === 1 ? data.sweeps[0] : null;
+  const papers = data.sweeps.filter((sweep) => sweep.paper), others = data.sweeps.filter((sweep) => !sweep.paper);
+  const one = data.sweeps.length === 1 && !papers.length ? data.sweeps[0] : null;
+  const simulated = data.board.filter((row) => row.check === "simulation");
   main.append(el("h1", {}, one ? one.summary || one.name : data.board.length ? "Claims of the papers, and what was measured" : `Results of ${terrace.count(data.sweeps.length, "sweep")}`));
   main.append(el("p.lead", {}, one ? `What was run: ${terrace.what_was_run(one)}. ${terrace.count(runs.length, "simulation")}, runs of single tenants for comparison included.`
-    : `${terrace.count(totals.jobs, "simulation")} in ${terrace.count(data.sweeps.length, "sweep")}: ${terrace.words(data.names, 12)}.`));
+    : `${terrace.count(totals.jobs, "simulation")}: ${terrace.words(data.names.map(terrace.sweep_name), 12)}.`));
   main.append(el("div.numbers", {}, [
     [terrace.number(totals.jobs), "simulations"], totals.failed ? [terrace.number(totals.failed), "failed"] : null,
     [terrace.short(totals.cycles), "GPU cycles"], [terrace.short(totals.warp_instructions), "warp instructions"],
     totals.seconds ? [terrace.seconds(totals.seconds), "of simulation"] : null,
-    ...(data.board.length ? [[`${data.board.filter((row) => row.verdict === "holds").length} of ${data.board.length}`, "claims hold"]] : []),
+    ...(data.board.length ? [[`${simulated.filter((row) => row.verdict === "holds").length} of ${simulated.length}`, "claims hold, of those by simulation"],
+      [`${simulated.filter((row) => row.verdict === "direction holds").length}`, "more in direction"]] : []),
   ].filter((pair) => pair).map(([number, word]) => el("div", {}, el("b", {}, number), el("span", {}, word)))));
   const sentences = one ? terrace.outcomes(one) : [];
   const chart = one ? terrace.designs_figure(one) : null;
   const out = sentences.length ? el("div.card", {}, el("h3", {}, "What came out"), el("ul.next", {}, sentences.map((sentence) => el("li", {}, sentence)))) : "";
   const next = el("div.card", {}, el("h3", {}, "What to try next"), terrace.next_steps(data, runs));
-  if (data.board.length) main.append(el("h2", {}, "Claims"), ...terrace.board(data.board));
+  if (papers.length) main.append(el("div.grid", {}, papers.map((sweep) => terrace.paper_card(data, sweep))));
   if (one) {
     main.append(el("div.grid", {}, chart || "", el("div", {}, out, next)));
     for (const table of one.tables.slice(0, 1)) main.append(terrace.result_table(table));
     main.append(el("div.grid", {}, one.plots.map(terrace.plot)));
-    main.append(el("p", {}, el("a", {href: `sweep_${one.name}.html`}, "Everything that this sweep asked for")));
+    main.append(el("p", {}, el("a", {href: one.page}, "Everything that this sweep asked for")));
   } else {
-    main.append(el("h2", {}, "Sweeps"), el("div.grid", {}, data.sweeps.map((sweep) => {
+    main.append(next);
+    if (others.length) main.append(el("h2", {}, "Sweeps"), el("div.grid", {}, others.map((sweep) => {
       const figure = terrace.designs_figure(sweep) || (sweep.plots.length ? terrace.plot(sweep.plots[0]) : sweep.tables.length ? terrace.result_table(sweep.tables[0]) : "");
-      return el("section.card", {}, el("h3", {}, el("a", {href: `sweep_${sweep.name}.html`}, sweep.summary || sweep.name)),
+      return el("section.card", {}, el("h3", {}, el("a", {href: sweep.page}, sweep.summary || sweep.name)),
         el("p.soft", {}, `${sweep.name}: ${terrace.what_was_run(sweep)}.`), terrace.outcomes(sweep).slice(0, 1).map((sentence) => el("p", {}, sentence)), figure);
-    })), next);
+    })));
   }
+  if (data.board.length) main.append(el("h2", {}, "The claims board"), ...terrace.board(data.board));
   main.append(el("h2", {}, "Runs"), el("div.card", {}, terrace.run_table(runs)));
 };

@@ -141,7 +141,7 @@ terrace.show_run = function (main, run, data) {
   document.title = `${run.title} · ${run.design} · Terrace`;
   main.append(el("h1", {}, `${run.title}${run.design && !run.alone ? ` under ${run.design}` : ""}`));
   main.append(el("p", {}, [run.alone ? run.reference : "", run.machine, `size ${run.size}`, `SMs: ${run.sms}`, `seed ${run.seed}`, run.settings].filter((word) => word).map((word) => el("span.chip", {}, word)),
-    run.sweeps.map((name) => el("a.chip", {href: `sweep_${name}.html`}, `sweep ${name}`)), el("a.chip", {href: `compare.html#${run.id}`}, "compare with another run")));
+    data.names.filter((entry) => run.sweeps.includes(entry.name)).map((entry) => el("a.chip", {href: entry.page}, terrace.sweep_name(entry))), el("a.chip", {href: `compare.html#${run.id}`}, "compare with another run")));
   if (run.state !== "done") { main.append(el("div.card", {}, el("p.problem", {}, "This run failed."), el("pre", {}, run.message))); return; }
   main.append(el("div.numbers", {}, terrace.metric_cards(run)));
   const alone = run.tenants.some((tenant) => tenant.alone_ipc);

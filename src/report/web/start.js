@@ -31,11 +31,12 @@ terrace.start = function (data) {
   const page = document.body.dataset.page;
   const own = data.sweep ? data.sweep.name : "";
   const many = data.names.length > 8;
+  const here = (entry) => entry.name === own;
   document.body.append(el("header.top", {}, el("a.brand", {href: "index.html"}, "Terrace"),
     el("nav", {}, el(page === "overview" ? "a.here" : "a", {href: "index.html"}, "Overview"),
-      many ? el("select", {"aria-label": "sweep", onchange: (event) => { if (event.target.value) location.href = `sweep_${event.target.value}.html`; }},
-        el("option", {value: ""}, "Sweeps …"), data.names.map((name) => el("option", {value: name, selected: name === own ? "" : null}, name)))
-        : data.names.map((name) => el(name === own ? "a.here" : "a", {href: `sweep_${name}.html`}, name)),
+      many ? el("select", {"aria-label": "sweep", onchange: (event) => { if (event.target.value) location.href = event.target.value; }},
+        el("option", {value: ""}, "Sweeps …"), data.names.map((entry) => el("option", {value: entry.page, selected: here(entry) ? "" : null}, terrace.sweep_name(entry))))
+        : data.names.map((entry) => el(here(entry) ? "a.here" : "a", {href: entry.page}, terrace.sweep_name(entry))),
       el(page === "run" ? "a.here" : "a", {href: "run.html"}, "Runs"), el(page === "compare" ? "a.here" : "a", {href: "compare.html"}, "Compare")),
     el("button", {onclick: () => terrace.theme.toggle(), "aria-label": "light or dark"}, "◐")), el("main"));
   if (page === "run" || page === "compare") addEventListener("hashchange", () => { scrollTo(0, 0); terrace.show(data); });
