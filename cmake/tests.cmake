@@ -62,6 +62,8 @@ target_link_libraries(real_gpu PRIVATE mpfr gmp ${CMAKE_DL_LIBS})
 target_link_options(real_gpu PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(real_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE BUILD_RPATH "$ORIGIN/lib")
 
+include(cmake/silicon.cmake)
+
 # The examples of docs/add_a_policy.md compile. They are linked into nothing: a reader who follows the page adds them to src/.
 add_library(example_policy OBJECT docs/examples/turns.cc docs/examples/busiest.cc docs/examples/leaf_bypass.cc)
 target_link_libraries(example_policy PRIVATE terrace_flags fmt::fmt)
@@ -97,6 +99,7 @@ endfunction()
 set(script_tests ${PROJECT_SOURCE_DIR}/tests/scripts)
 terrace_script_test(setup unit ${script_tests}/setup_test.sh ${PROJECT_SOURCE_DIR})
 terrace_script_test(checks unit ${script_tests}/checks_test.sh ${PROJECT_SOURCE_DIR})
+terrace_script_test(characterise unit python3 ${script_tests}/characterise_test.py ${PROJECT_SOURCE_DIR})
 terrace_script_test(docs_links unit ${PROJECT_SOURCE_DIR}/scripts/check_docs)
 terrace_script_test(docs_commands cli ${PROJECT_SOURCE_DIR}/scripts/check_docs $<TARGET_FILE:terrace>)
 
@@ -107,7 +110,9 @@ add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --g
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
 add_test(NAME virtual_storm.long COMMAND unit --gtest_also_run_disabled_tests --gtest_filter=VirtualStormLong.*)
 set_tests_properties(virtual_storm.long PROPERTIES LABELS slow TIMEOUT 3600)
-foreach(workload 3ds atax bfs bicg bino blk bp color cp fft fw gesummv gups hs kmeans lavamd lbm mis mm mvt nw pagerank sad srad sssp xsbench)
+foreach(workload 3ds atax bc bfs bicg bino blk bp cfd color color_maxmin cons cp dwt2d dxtc fft fw fw_block fwt gaussian gesummv gups
+    histo hs jpeg kmeans lavamd lbm leu lib lps lud luh merge mis mm mum mvt nn nw pagerank pagerank_spmv pathfinder pvc qtc ray red sad
+    sc scan scp srad sssp tpacf trd xsbench)
   add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
   set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)
 endforeach()

@@ -32,6 +32,7 @@ struct RunConfig {
   u64 sample = 0;
   u64 series = 0;
   bool lifetimes = false;
+  bool first_touches = false;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
   bool relaunch = true;
@@ -57,6 +58,10 @@ struct RunConfig {
       "cycles between values of the statistics over time that the result holds (--epochs); 0: none");
     v("lifetimes", lifetimes,
       "count how long entries of L1 TLBs and lines of caches live, and until when they are used (gpu.lifetimes)");
+    v("first_touches", first_touches,
+      "count walks for pages that their tenant never asked for before (gpu.mmu.*.first_touches): a run in a steady "
+      "state "
+      "has few");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),

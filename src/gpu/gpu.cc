@@ -55,6 +55,8 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_memory();
   connect_translation();
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
+  if (config_.run.first_touches)
+    for (const auto& mmu : mmus_) mmu->count_first_touches();
   build_controllers(std::move(partitioner));
   describe_stats();
   if (config_.run.series != 0) {

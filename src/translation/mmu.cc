@@ -151,6 +151,7 @@ bool Mmu::place(Input& input, Cycle now) {
   if (first.refused_since != kNever) stats.held_up_cycles[walk.tenant] += now - first.refused_since;
   ++next_order_;
   ++stats.walks[walk.tenant];
+  if (walked_ && walked_->insert(walk.key).second) ++stats.first_touches[walk.tenant];
   ++stats.under_way;
   stats.queued.add(waiting);
   event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");

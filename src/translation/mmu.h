@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -31,6 +32,7 @@ namespace terrace {
 
 struct MmuStats {
   PerTenant<Counter> requests, tlb1_hits, tlb2_hits, walks, walks_done, waited, reads, skipped;
+  PerTenant<Counter> first_touches;
   PerTenant<Counter> queue_cycles, service_cycles, held_up_cycles;
   Histogram concurrent{1}, queued{3};
   u64 under_way = 0;  // level: walks that have not ended
@@ -39,6 +41,8 @@ struct MmuStats {
     v("tlb1_hits", tlb1_hits, "pages", "hits in the first IOMMU TLB");
     v("tlb2_hits", tlb2_hits, "pages", "hits in the second IOMMU TLB");
     v("walks", walks, "walks", "page walks accepted, whether they started at once or were queued");
+    v("first_touches", first_touches, "walks",
+      "of those, walks for a page that no walk of its tenant was for before (run.first_touches)");
     v("walks_done", walks_done, "walks", "page walks completed");
     v("waited", waited, "walks", "walks that were queued before they started");
     v("reads", reads, "lines", "page-table reads");
@@ -88,6 +92,8 @@ class Mmu final : public Unit {
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);
+  /// From now on: which walks are the first for their page. Before the first cycle.
+  void count_first_touches() { walked_ = std::make_unique<std::unordered_set<u64>>(); }
   /// From now on: keeps walks that end, at most so many. Before the first cycle.
   void keep_walks(std::size_t most) { walk_spans_ = std::make_unique<Sampled<WalkSpan>>(most); }
   /// Null when they are not kept.
@@ -187,7 +193,8 @@ class Mmu final : public Unit {
   std::array<u32, WalkPath::kWays> first_link_{};
   OutletRing<Result> results_;
   u64 next_order_ = 0, next_sequence_ = 0;
-  std::unique_ptr<Sampled<WalkSpan>> walk_spans_;  // null: no timeline is wanted
+  std::unique_ptr<std::unordered_set<u64>> walked_;  // keys of pages; null: not counted. Never iterated
+  std::unique_ptr<Sampled<WalkSpan>> walk_spans_;    // null: no timeline is wanted
 };
 
 }  // namespace terrace

@@ -55,6 +55,16 @@ Function<void**, void*, const char*> module_function("cuModuleGetFunction");
 Function<void*, int, int> set_attribute("cuFuncSetAttribute");
 Function<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**>
     launch_kernel("cuLaunchKernel");
+Function<int*, int, int> device_attribute("cuDeviceGetAttribute");
+Function<void**, std::size_t, unsigned> host_alloc("cuMemHostAlloc");
+Function<void**, unsigned> stream_create("cuStreamCreate");
+Function<void*> stream_synchronize("cuStreamSynchronize");
+Function<u64, u64, std::size_t, void*> copy_async("cuMemcpyDtoDAsync_v2");
+Function<u64, const void*, std::size_t, void*> to_device_async("cuMemcpyHtoDAsync_v2");
+Function<void*, u64, std::size_t, void*> to_host_async("cuMemcpyDtoHAsync_v2");
+Function<void**, unsigned> event_create("cuEventCreate");
+Function<void*, void*> event_record("cuEventRecord");
+Function<float*, void*, void*> event_elapsed("cuEventElapsedTime");
 
 template <class... Args>
 void Function<Args...>::explain(Result result) const {
@@ -64,11 +74,17 @@ void Function<Args...>::explain(Result result) const {
 }
 
 constexpr int kMaxDynamicShared = 8;             // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kMultiprocessors = 16;             // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+constexpr int kThreadsPerMultiprocessor = 39;    // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+constexpr unsigned kMappedHostMemory = 2;        // CU_MEMHOSTALLOC_DEVICEMAP
+constexpr unsigned kNonBlockingStream = 1;       // CU_STREAM_NON_BLOCKING
 constexpr u32 kSharedWithoutAsking = 48 * 1024;  // a block may have this much by default (CUDA programming guide)
 
 }  // namespace
 
 struct Gpu::Module {};
+struct Gpu::Stream {};
+struct Gpu::Event {};
 
 Gpu::Gpu() {
   init(0);
@@ -121,6 +137,11 @@ Gpu::Address Gpu::variable(Module* module, const std::string& name) {
 }
 
 void Gpu::launch(Module* module, const Launch& launch) {
+  start(module, launch, nullptr);
+  synchronize();
+}
+
+void Gpu::start(Module* module, const Launch& launch, Stream* stream) {
   if (launch.blocks() != launch.grid.count())
     input_error("{}: a GPU launches whole grids; run it with slice=1", launch.kernel);
   void* kernel = nullptr;
@@ -130,8 +151,65 @@ void Gpu::launch(Module* module, const Launch& launch) {
   std::vector<void*> arguments;
   for (const KernelArgument& argument : launch.arguments) arguments.push_back(const_cast<u8*>(argument.bytes.data()));
   launch_kernel(kernel, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
-                launch.dynamic_shared_bytes, nullptr, arguments.data(), nullptr);
-  synchronize();
+                launch.dynamic_shared_bytes, stream, arguments.data(), nullptr);
+}
+
+u32 Gpu::sms() const {
+  int value = 0;
+  device_attribute(&value, kMultiprocessors, 0);
+  return static_cast<u32>(value);
+}
+
+u32 Gpu::threads_per_sm() const {
+  int value = 0;
+  device_attribute(&value, kThreadsPerMultiprocessor, 0);
+  return static_cast<u32>(value);
+}
+
+void* Gpu::allocate_on_host(u64 bytes) {
+  void* memory = nullptr;
+  host_alloc(&memory, bytes, kMappedHostMemory);
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+Gpu::Stream* Gpu::make_stream() {
+  void* stream = nullptr;
+  stream_create(&stream, kNonBlockingStream);
+  return static_cast<Stream*>(stream);
+}
+
+void Gpu::start_copy(Address to, Address from, u64 bytes, Stream* stream) {
+  copy_async(to, from, bytes, stream);
+}
+
+void Gpu::start_upload(Address to, const void* from, u64 bytes, Stream* stream) {
+  to_device_async(to, from, bytes, stream);
+}
+
+void Gpu::wait(Stream* stream) {
+  stream_synchronize(stream);
+}
+
+void Gpu::download_now(void* to, Address from, u64 bytes, Stream* stream) {
+  to_host_async(to, from, bytes, stream);
+  stream_synchronize(stream);
+}
+
+Gpu::Event* Gpu::make_event() {
+  void* event = nullptr;
+  event_create(&event, 0);
+  return static_cast<Event*>(event);
+}
+
+void Gpu::record(Event* event, Stream* stream) {
+  event_record(event, stream);
+}
+
+double Gpu::milliseconds(Event* from, Event* to) {
+  float result = 0;
+  event_elapsed(&result, from, to);
+  return double{result};
 }
 
 }  // namespace terrace::real_gpu

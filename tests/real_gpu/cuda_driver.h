@@ -29,6 +29,27 @@ class Gpu {
   Address variable(Module* module, const std::string& name);
   /// Runs a kernel to its end; pointers among the arguments are the GPU's own.
   void launch(Module* module, const Launch& launch);
+
+  u32 sms() const;
+  u32 threads_per_sm() const;
+  /// Memory of the host that kernels reach at the same address; zero-filled, for the rest of the process.
+  void* allocate_on_host(u64 bytes);
+
+  /// Streams do not wait for each other, nor for anything above; what follows does not wait for its end.
+  struct Stream;
+  Stream* make_stream();
+  void start(Module* module, const Launch& launch, Stream* stream);
+  void start_copy(Address to, Address from, u64 bytes, Stream* stream);
+  void start_upload(Address to, const void* from, u64 bytes, Stream* stream);
+  void wait(Stream* stream);
+  /// Brings back what lies there now, while kernels of other streams run.
+  void download_now(void* to, Address from, u64 bytes, Stream* stream);
+
+  struct Event;
+  Event* make_event();
+  void record(Event* event, Stream* stream);
+  /// Both have happened.
+  double milliseconds(Event* from, Event* to);
 };
 
 }  // namespace terrace::real_gpu

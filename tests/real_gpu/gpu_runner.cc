@@ -32,21 +32,30 @@ void GpuRunner::release_buffers() {
   }
 }
 
-void GpuRunner::run(Program& program, u64 first_buffer) {
+void GpuRunner::run(Program& program, u64 first_buffer, const GpuListener& listener) {
   release_buffers();
   const auto& all = memory_.allocations();
   for (u64 i = first_buffer; i < all.size(); ++i)
     pieces_[all[i].first.raw] = {all[i].bytes, gpu_.allocate(all[i].bytes), false};
   program.initialise(memory_);
-  for_each_launch(program, memory_, [this](const Launch& launch) {
-    for (const auto& range : memory_.take_host_writes()) send(range.first.raw, range.bytes);
-    gpu_.launch(module_, relocated(launch));
+  for_each_launch(program, memory_, [&](const Launch& launch) {
+    for (const auto& range : memory_.take_host_writes()) send(range.first.raw, range.bytes, listener);
+    const Launch there = relocated(launch);
+    if (listener.launching) listener.launching(there);
+    gpu_.launch(module_, there);
     ++launches_;
-    fetch();
+    if (listener.host_reads) fetch();
   });
 }
 
-void GpuRunner::send(u64 first, u64 bytes) {
+std::vector<GpuRunner::Extent> GpuRunner::extents() const {
+  std::vector<Extent> all;
+  for (const auto& [first, piece] : pieces_)
+    if (piece.address != 0) all.push_back({piece.address, piece.bytes});
+  return all;
+}
+
+void GpuRunner::send(u64 first, u64 bytes, const GpuListener& listener) {
   auto piece = pieces_.upper_bound(first);
   SIM_CHECK(piece != pieces_.begin(), "the host wrote to {:#x}, which the GPU does not have", first);
   --piece;
@@ -54,6 +63,7 @@ void GpuRunner::send(u64 first, u64 bytes) {
   SIM_CHECK(offset + bytes <= piece->second.bytes, "the host wrote beyond the end of a buffer");
   if (piece->second.address == 0) input_error("the GPU's module has no variable at {:#x}", first);
   gpu_.upload(piece->second.address + offset, memory_.at({first}), bytes);
+  if (listener.uploaded) listener.uploaded(piece->second.address + offset, {memory_.at({first}), bytes});
 }
 
 /// The host reads through spans that it may keep: everything is brought back.

@@ -3,12 +3,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <map>
+#include <span>
 
 #include "frontend/ptx/read/module.h"
 #include "real_gpu/cuda_driver.h"
 
 namespace terrace::real_gpu {
+
+/// What somebody wants to hear of a run.
+struct GpuListener {
+  std::function<void(Gpu::Address to, std::span<const u8> what)> uploaded;
+  std::function<void(const Launch&)> launching;  // about to begin, with the GPU's own addresses
+  bool host_reads = true;                        // false: the host never reads what kernels leave
+};
 
 class GpuRunner {
  public:
@@ -20,8 +29,16 @@ class GpuRunner {
 
   /// A program that has allocated its buffers, those of the memory from `first_buffer` on: initialise, every launch, not
   /// the check.
-  void run(Program& program, u64 first_buffer);
+  void run(Program& program, u64 first_buffer, const GpuListener& listener = {});
   u64 launches() const { return launches_; }
+
+  struct Extent {
+    Gpu::Address first;
+    u64 bytes;
+  };
+  /// Everything that kernels of the program can change.
+  std::vector<Extent> extents() const;
+  Gpu::Module* module() const { return module_; }
 
  private:
   struct Piece {
@@ -29,7 +46,7 @@ class GpuRunner {
     Gpu::Address address;  // on the GPU; 0: it has none
     bool variable;
   };
-  void send(u64 first, u64 bytes);
+  void send(u64 first, u64 bytes, const GpuListener& listener);
   void fetch();
   void release_buffers();
   Launch relocated(Launch launch) const;
