@@ -378,6 +378,9 @@ TEST_F(SweepPlan, RefusesAFileThatRunsNothing) {
 }
 
 TEST_F(SweepPlan, TheExperimentsOfTheTreeAreSound) {
+#ifdef TERRACE_DCHECK
+  GTEST_SKIP() << "planning thousands of jobs takes minutes here; the release build does it";
+#endif
   u64 files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() + "/configs/experiments")) {
     if (entry.path().extension() != ".toml") continue;
