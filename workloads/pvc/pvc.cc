@@ -73,7 +73,7 @@ class PageViews final : public LaunchSequence {
   static void preset(InputSize size, std::string_view, Params& p) {
     switch (size) {
       case InputSize::kMini:
-        p.records = 300, p.threads = 64, p.phases = Phases::kAll;
+        p.records = 300, p.threads = 64;
         break;
       case InputSize::kTiny:
         p.records = 24'576, p.threads = 128;
