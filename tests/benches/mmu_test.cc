@@ -195,16 +195,16 @@ TEST(MmuBench, AFirstTouchIsTheFirstWalkOfATenantForAPage) {
   bench.ask(1000, 0);     // walked for before
   bench.ask(1001, 0, 1);  // the same page of another tenant
   bench.run();
-  EXPECT_EQ(bench.unit->stats.walks[TenantId(0)], 3u);
-  EXPECT_EQ(bench.unit->stats.first_touches[TenantId(0)], 2u);
-  EXPECT_EQ(bench.unit->stats.first_touches[TenantId(1)], 1u);
+  EXPECT_EQ(bench.unit->stats.walks[TenantId{0}].value, 3u);
+  EXPECT_EQ(bench.unit->stats.first_touches[TenantId{0}].value, 2u);
+  EXPECT_EQ(bench.unit->stats.first_touches[TenantId{1}].value, 1u);
 }
 
 TEST(MmuBench, FirstTouchesAreCountedOnlyWhenAskedFor) {
   MmuBench bench(walkers(1));
   bench.ask(3, 0);
   bench.run();
-  EXPECT_EQ(bench.unit->stats.first_touches[TenantId(0)], 0u);
+  EXPECT_EQ(bench.unit->stats.first_touches[TenantId{0}].value, 0u);
 }
 
 TEST(MmuBench, AWalkWithoutAWalkerWaitsForOneThatIsDone) {

@@ -105,6 +105,11 @@ class Characterise(unittest.TestCase):
         self.assertEqual([rows[mix][1] for mix in misses], ["light", "medium", "heavy"])
         self.assertEqual(rows["hs:variant=dws"][:2], ("light", None))
 
+    def test_first_touches_are_a_share_of_walks_and_unknown_where_not_counted(self):
+        of = lambda first: point("dws", "x", stats={"gpu.mmu.*.walks": 40, "gpu.mmu.*.first_touches": first})
+        self.assertEqual(characterise.first_touch_share(of(10)), 0.25)
+        self.assertIsNone(characterise.first_touch_share(of(0)))
+
     def test_mask_classes_count_merged_misses_and_begin_at_a_fifth(self):
         stats = {"gpu.sm.*.l1_tlb.lookups": 100, "gpu.sm.*.l1_tlb.hits": 80, "gpu.l2_tlb.*.lookups": 100, "gpu.l2_tlb.*.hits": 81}
         rows = characterise.measured(Results([point("mask", "gups:variant=mask", stats=stats)]), "mask")[1]

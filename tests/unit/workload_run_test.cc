@@ -125,6 +125,21 @@ TEST(WorkloadRun, HydrodynamicsThatLeakHaveFreshTemporariesForEveryStep) {
   EXPECT_GT(leaking.footprint_bytes, 2 * kept.footprint_bytes);
 }
 
+/// One block sorts all; several do; the last one is nearly empty; and there is nothing to sort.
+TEST(WorkloadRun, PageViewsAreGroupedAndTheAddressesOfEachUrlCounted) {
+  for (const char* input :
+       {"records=60,threads=32", "records=200,threads=16", "records=129,threads=32", "records=1,threads=8"}) {
+    const ExecResult result = run(fmt::format("pvc:phases=all,{}", input), "mini");
+    EXPECT_TRUE(result.check->passed) << input << ": " << result.check->message;
+  }
+}
+
+TEST(WorkloadRun, PageViewsAreGroupedAsAWholeAndByBlocksOfAPowerOfTwo) {
+  EXPECT_THROW(run("pvc:phases=all,slice=0.5", "mini"), InputError);
+  EXPECT_THROW(run("pvc:phases=all,threads=48", "mini"), InputError);
+  EXPECT_TRUE(run("pvc:threads=48,slice=0.5", "mini").check->passed);
+}
+
 /// A workload that has run at mini, and its memory.
 struct Completed {
   ProgramInstance instance;
@@ -170,7 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
         Output{"cons", "out"}, Output{"fwt", "data"}, Output{"cfd", "variables"}, Output{"cfd", "fluxes"},
         Output{"luh", "fx"}, Output{"luh", "energy"}, Output{"mum", "matches"}, Output{"nn", "layer1"},
         Output{"nn", "digits"}, Output{"dxtc", "blocks"}, Output{"tpacf", "histograms"}, Output{"leu", "scores"},
-        Output{"leu", "dilated"}, Output{"pvc", "keys"}, Output{"pvc", "values"}, Output{"pvc", "directory"}),
+        Output{"leu", "dilated"}, Output{"pvc", "keys"}, Output{"pvc", "values"}, Output{"pvc", "directory"},
+        Output{"pvc:phases=all,records=60,threads=32", "addresses"}),
     [](const auto& tested) {
       return case_name(fmt::format("{} {}", tested.param.program, tested.param.buffer), tested.index);
     });
