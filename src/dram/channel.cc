@@ -178,10 +178,11 @@ void Channel::retry_refused() {
 void Channel::turn() {
   const bool before = writing_;
   const u32 reads = waiting_[0], writes = waiting_[1];
-  if (writing_)
-    writing_ = writes > 0 && (writes > config_.write_low || reads == 0);
+  if (drains_)
+    drains_ = writes > 0 && (writes > config_.write_low || reads == 0);
   else
-    writing_ = writes >= config_.write_high || (reads == 0 && writes > 0);
+    drains_ = writes >= config_.write_high || (reads == 0 && writes > 0);
+  writing_ = drains_ && !scheduler_->reads_now();
   if (writing_ == before) return;
   stale_ |= occupied_;
   ++stats.turns;

@@ -3,8 +3,8 @@
 // posted. It stands behind the L2 slices (or a walker that goes straight to memory) and is the end of the path.
 //
 // One command per command clock (row and column each, where the standard has two buses). The channel reads until
-// write_high writes wait or no read does, and writes until write_low are left. A read behind a waiting write of
-// its line gets what was written, in the time of any read.
+// write_high writes wait or no read does, and writes until write_low are left; a scheduler may have it read in between.
+// A read behind a waiting write of its line gets what was written, in the time of any read.
 // A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
 // are accepted, or the two wait for each other.
 // SPDX-License-Identifier: MIT
@@ -191,7 +191,8 @@ class Channel final : public Unit {
   Cycle next_return_ = kNever;  // the first that comes later than now
   bool returns_held_ = false;   // some wait for a reply link
   bool more_requests_ = false;  // some have arrived that can be offered in the next cycle
-  bool writing_ = false;
+  bool drains_ = false;         // a batch of writes is under way;
+  bool writing_ = false;        // it may be interrupted for reads that must not wait
 
   Cycle look_at_ = 0;  // the core cycle in which cursor_ begins
   u64 cursor_ = 0;     // the first command cycle that is not decided yet, and can be of interest

@@ -75,6 +75,8 @@ class DramScheduler {
   virtual void describe(StatFields& /*v*/) {}
   /// Whether it wants to hear of epochs.
   virtual bool by_epochs() const { return false; }
+  /// Whether a read waits that must not wait for writes: then the channel reads. May change only with offer and take.
+  virtual bool reads_now() const { return false; }
 
   /// The banks marked since the last call, a bit each.
   u64 changed_banks() { return std::exchange(changed_, 0); }

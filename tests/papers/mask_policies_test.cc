@@ -7,6 +7,7 @@
 
 #include "papers/designs.h"
 #include "papers/mask_cost.h"
+#include "support/dram_bench.h"
 
 namespace terrace {
 namespace {
@@ -237,6 +238,16 @@ TEST(MaskBypass, OneReadIn32OfABypassingLevelIsASample) {
   EXPECT_EQ(sampled, 10u);
 }
 
+TEST(MaskBypass, ALevelGoesOnBypassingUntilItsSamplesAreEnoughToTell) {
+  Bypass bench;
+  bench.epoch(600, {998, 988, 600, 10});
+  bench.epoch(60, {99, 99, 99, 99}, 99);
+  EXPECT_TRUE(bench.bypasses(4)) << "99 samples that all hit do not tell";
+  TenantEpoch more{.l2_requests = 1000, .l2_hits = 600, .walk_lookups = {0, 0, 0, 1}, .walk_hits = {0, 0, 0, 1}};
+  bench.policy->epoch({&more, 1});
+  EXPECT_FALSE(bench.bypasses(4)) << "with those of the next epoch they are 100";
+}
+
 TEST(MaskBypass, WithoutSamplesALevelBypassesForGood) {
   Bypass bench({"mmu.walk_path.translation_aware.sample=0"});
   bench.epoch(600, {998, 988, 600, 10});
@@ -427,6 +438,25 @@ TEST(MaskDram, WritesWaitApart) {
   EXPECT_TRUE(bench.read(kA));
   EXPECT_EQ(bench.scheduler->next({0, BankView::kClosed, true}).slot, 0u)
       << "the first place is that of the first write";
+}
+
+TEST(MaskDram, APageTableReadInterruptsABatchOfWritesIfItMay) {
+  using Kind = DramCommand::Kind;
+  const auto writes_before_the_read = [](const char* interrupts) {
+    DramConfig config = machine_with("mask_maxwell30", {"mask_dram"},
+                                     {std::string("dram.scheduler.address_space_aware.interrupts_writes=") + interrupts,
+                                      "dram.write_low=0", "dram.refresh=false"})
+                            .dram;
+    DramBench bench(config, {.sources = 2});
+    for (u32 i = 0; i < 64; ++i) bench.send({0, {0, i % 8, 2, i / 8 * 128}, true}, 0);
+    bench.send({100, {0, 0, 1, 0}, false, kA, 4}, 1);
+    EXPECT_EQ(bench.run(), Scheduler::End::kIdle);
+    EXPECT_EQ(bench.of(Kind::kWrite).size(), 64u);
+    const auto read = std::ranges::find(bench.commands, Kind::kRead, &DramCommand::kind);
+    return std::count_if(bench.commands.begin(), read, [](const DramCommand& c) { return c.kind == Kind::kWrite; });
+  };
+  EXPECT_EQ(writes_before_the_read("false"), 64);
+  EXPECT_LT(writes_before_the_read("true"), 32);
 }
 
 // ---- Cost ----

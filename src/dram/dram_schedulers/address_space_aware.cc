@@ -30,7 +30,8 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     u32 golden_entries = 16, silver_entries = 64, normal_entries = 192;  // printed
     u32 silver_quota = 500;                                              // printed: thresh_max
     u32 bypass_limit = 16;                                               // as FR-FCFS
-    bool opens_ahead = false;  // chosen: only the head of the golden queue is eligible (MASK-A7)
+    bool interrupts_writes = false;  // chosen: batches of writes, as under FR-FCFS; the paper does not speak of them
+    bool opens_ahead = false;        // chosen: only the head of the golden queue is eligible (MASK-A7)
     void describe(Fields& v) {
       v("golden_entries", golden_entries, in(1, 4096), "page-table reads that wait in a channel");
       v("silver_entries", silver_entries, in(0, 4096),
@@ -40,6 +41,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
         "reads that all tenants may add to the silver queue in a round");
       v("bypass_limit", bypass_limit, in(0, 1'000'000),
         "younger requests that may overtake the oldest request of a bank in its queue");
+      v("interrupts_writes", interrupts_writes, "whether a page-table read interrupts a batch of writes");
       v("opens_ahead", opens_ahead, "whether rows are opened for page-table reads that are not the first");
     }
   };
@@ -97,6 +99,8 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     golden_.remove(slot);
     if (!golden_order_.empty()) mark_changed(golden_.bank_of(golden_order_.front()));
   }
+
+  bool reads_now() const override { return params_.interrupts_writes && !golden_order_.empty(); }
 
   /// A counter of six bits each, as in the paper.
   void epoch(TenantEpochs tenants) override {

@@ -1,6 +1,7 @@
 // Translation-aware L2 bypass: page-table reads of a level that hit the L2 less often than data do go straight to
 // memory. They are not looked up, not kept, and wait in no queue of the L2. Hit rates are those of the last epoch, over
-// all tenants. One in `sample` reads of a level that bypasses still goes through the L2, so that its rate stays known.
+// all tenants. One in `sample` reads of a level that bypasses still goes through the L2, so that its rate stays known;
+// it is decided anew when there are enough of them.
 //
 // Paper:  MASK, ASPLOS 2018, section 5.3.
 // Slot:   WalkPath (translation/walk_path.h).   Overlay: configs/designs/mask_cache.toml
@@ -23,7 +24,7 @@ class TranslationAwareWalkPath final : public WalkPath {
     void describe(Fields& v) {
       v("sample", sample, in(0, 1'000'000), "one in so many reads of a bypassing level goes through the L2; 0: none");
       v("least_samples", least_samples, in(1, 1'000'000),
-        "look-ups of an epoch, of a level and of data, below which the level does not bypass");
+        "look-ups, of a level and of data, without which a level does not begin or stop to bypass");
     }
   };
 
@@ -58,8 +59,13 @@ class TranslationAwareWalkPath final : public WalkPath {
       Level& level = levels_[i];
       // Without samples, a level that bypasses is never measured again.
       if (level.bypasses && params_.sample == 0) continue;
-      level.bypasses = lookups >= params_.least_samples && data_lookups >= params_.least_samples &&
-                       hits * data_lookups < data_hits * lookups;
+      level.lookups += lookups;
+      level.hits += hits;
+      const bool known = level.lookups >= params_.least_samples && data_lookups >= params_.least_samples;
+      if (known) level.bypasses = level.hits * data_lookups < data_hits * level.lookups;
+      // The samples of one epoch may be too few. They add up until they tell, or the level would stop to bypass for want of
+      // look-ups and begin again, epoch by epoch.
+      if (known || !level.bypasses) level.lookups = level.hits = 0;
       stats_.bypassing_epochs[i] += level.bypasses;
     }
   }
@@ -78,6 +84,7 @@ class TranslationAwareWalkPath final : public WalkPath {
   struct Level {
     bool bypasses = false;
     u32 since_sample = 0;
+    u64 lookups = 0, hits = 0;  // since it was last decided upon
   };
   const Params params_;
   std::array<Level, kWalkLevels> levels_;
