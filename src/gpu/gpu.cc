@@ -92,7 +92,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     controllers_.push_back(std::move(epochs));
   }
   if (config_.run.sample != 0)
-    controllers_.push_back(std::make_unique<Samples>(config_.run.sample, sms_, mmus_, tlb_.get(), fbt_.get()));
+    controllers_.push_back(
+        std::make_unique<Samples>(config_.run.sample, sms_, mmus_, config_.sm.warps, tlb_.get(), fbt_.get()));
   if (config_.run.lifetimes)
     controllers_.push_back(std::make_unique<Lifetimes>(scheduler_, sms_, slices_, translates_in_sm()));
   if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));

@@ -89,6 +89,7 @@ class Mmu final : public Unit {
   u32 most_walks(TenantId tenant) const { return most_walks_[tenant]; }
   void begin_epoch() { most_walks_ = walking_; }
   u32 walks_in_service(TenantId tenant) const { return walking_[tenant]; }
+  u32 walkers() const { return static_cast<u32>(walkers_.size()); }
 
   /// From now on: which tenant's walks wait for which tenant. Before the first cycle.
   void enable_blame(u32 tenants);

@@ -133,5 +133,29 @@ TEST(Samples, CountWhatWaitsForTranslationAndChangeNothing) {
   EXPECT_LE(walks, taken * 16) << "no more than there are walkers";
 }
 
+// Buckets of one value each up to 31 and the machine's 16 walkers: the histogram tells the extremes too.
+TEST(Samples, KnowTheFewestAndTheMostOfAllSamples) {
+  const RunResult sampled = simulate(tenant_run("gups mm", {"run.sample=100", "sm.warps=24"}));
+  const Tree& samples = *sampled.json.find("stats")->find("gpu")->find("samples");
+  const auto lowest_and_highest = [&](std::string_view name) {
+    std::pair<u64, u64> ends{~u64{0}, 0};
+    // Pairs of the smallest value and how often it fell there; none are empty.
+    for (const Tree& bucket : samples.find(name)->find("buckets")->items()) {
+      const u64 from = std::get<u64>(bucket.items().at(0).value);
+      ends = {std::min(ends.first, from), std::max(ends.second, from)};
+    }
+    return ends;
+  };
+  const auto value = [&](std::string_view name) { return number(*samples.find(name), "value"); };
+  const auto [fewest_walks, most_walks] = lowest_and_highest("concurrent_walks");
+  EXPECT_EQ(value("most_walks"), most_walks);
+  EXPECT_EQ(16 - value("most_idle_walkers"), fewest_walks);
+  EXPECT_LT(fewest_walks, most_walks);
+  const auto [fewest_warps, most_warps] = lowest_and_highest("stalled_warps");
+  EXPECT_EQ(value("most_stalled"), most_warps);
+  EXPECT_EQ(24 - value("most_unstalled"), fewest_warps);
+  EXPECT_LT(fewest_warps, most_warps);
+}
+
 }  // namespace
 }  // namespace terrace

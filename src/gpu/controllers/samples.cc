@@ -8,12 +8,21 @@
 
 namespace terrace {
 
+namespace {
+
+void raise(Counter& most, u64 value) {
+  if (value > most.value) most += value - most.value;
+}
+
+}  // namespace
+
 void Samples::act(Cycle now) {
   if (now % every_ != 0 || now == last_) return;
   last_ = now;
   ++stats_.samples;
-  u64 walks = 0;
+  u64 walks = 0, walkers = 0;
   for (const auto& mmu : mmus_) {
+    walkers += mmu->walkers();
     for (u32 i = 0; i < kMaxTenants; ++i) {
       const u32 its = mmu->walks_in_service(TenantId(i));
       stats_.walks[TenantId(i)] += its;
@@ -21,6 +30,8 @@ void Samples::act(Cycle now) {
     }
   }
   stats_.concurrent_walks.add(walks);
+  raise(stats_.most_walks, walks);
+  raise(stats_.most_idle_walkers, walkers - walks);
   if (tlb_ != nullptr) count_lookups();
   if (fbt_ != nullptr) count_cached_pages();
   for (const auto& sm : sms_) {
@@ -28,6 +39,8 @@ void Samples::act(Cycle now) {
       ++stats_.misses[tenant];
       stats_.stalled[tenant] += warps;
       stats_.stalled_warps.add(warps);
+      raise(stats_.most_stalled, warps);
+      raise(stats_.most_unstalled, warps_ - warps);
     });
   }
 }
@@ -40,13 +53,13 @@ void Samples::count_lookups() {
   stats_.lookups += since;
   stats_.squared_lookups += since * since;
   stats_.busy += since > every_;
-  if (since > stats_.most_lookups.value) stats_.most_lookups += since - stats_.most_lookups.value;
+  raise(stats_.most_lookups, since);
 }
 
 void Samples::count_cached_pages() {
   const u64 pages = fbt_->table().pages_with_lines();
   stats_.cached_pages += pages;
-  if (pages > stats_.most_cached_pages.value) stats_.most_cached_pages += pages - stats_.most_cached_pages.value;
+  raise(stats_.most_cached_pages, pages);
 }
 
 void Samples::describe(StatTree& tree) {

@@ -20,6 +20,8 @@ struct SampleStats {
   Counter samples;
   PerTenant<Counter> walks, misses, stalled;
   Histogram concurrent_walks{0}, stalled_warps{0};
+  // Extremes as counters that only grow: the fewest walks are all walkers less those that were idle at most.
+  Counter most_walks, most_idle_walkers, most_stalled, most_unstalled;
   Counter lookups, squared_lookups, most_lookups, busy, cached_pages, most_cached_pages;
   void describe(StatFields& v) {
     v("samples", samples, "samples", "samples taken");
@@ -28,6 +30,11 @@ struct SampleStats {
     v("stalled", stalled, "warps", "warps that wait for those pages, summed");
     v("concurrent_walks", concurrent_walks, "walks", "page walks in service, of all tenants, in each sample");
     v("stalled_warps", stalled_warps, "warps", "warps of an SM that wait for a page, for each page in each sample");
+    v("most_walks", most_walks, "walks", "page walks in service in the sample that has most");
+    v("most_idle_walkers", most_idle_walkers, "walkers", "walkers without a walk in the sample that has fewest walks");
+    v("most_stalled", most_stalled, "warps", "warps of an SM that wait for one page, the most of all samples");
+    v("most_unstalled", most_unstalled, "warps",
+      "places for warps of an SM less those that wait for one page, the most of all samples");
     v("lookups", lookups, "pages", "look-ups in the L2 TLB, summed over samples");
     v("squared_lookups", squared_lookups, "pages", "square of the look-ups of each sample, summed");
     v("most_lookups", most_lookups, "pages", "look-ups of the sample that has most");
@@ -45,8 +52,8 @@ class Samples final : public Controller {
  public:
   /// There is no L2 TLB on an ideal machine, and a table only behind a virtual L2.
   Samples(Cycle every, const std::vector<std::unique_ptr<Sm>>& sms, const std::vector<std::unique_ptr<Mmu>>& mmus,
-          const L2Tlb* tlb, const Fbt* fbt)
-      : every_(every), sms_(sms), mmus_(mmus), tlb_(tlb), fbt_(fbt) {}
+          u32 warps, const L2Tlb* tlb, const Fbt* fbt)
+      : every_(every), sms_(sms), mmus_(mmus), warps_(warps), tlb_(tlb), fbt_(fbt) {}
 
   Cycle next(Cycle now) const override { return (now / every_ + 1) * every_; }
   void act(Cycle now) override;
@@ -59,6 +66,7 @@ class Samples final : public Controller {
   const Cycle every_;
   const std::vector<std::unique_ptr<Sm>>& sms_;
   const std::vector<std::unique_ptr<Mmu>>& mmus_;
+  const u32 warps_;  // of an SM
   const L2Tlb* tlb_;
   const Fbt* fbt_;
   Cycle last_ = 0;
