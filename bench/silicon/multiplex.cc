@@ -154,7 +154,7 @@ struct Setting {
 void measure_multiplexing(const std::string& folder, const std::string& out, unsigned most_processes) {
   constexpr u32 kTimes = 3;
   constexpr double kSeconds = 0.1;  // that a process works for
-  std::signal(SIGPIPE, SIG_IGN);  // a process that has ended early is told of in words
+  std::signal(SIGPIPE, SIG_IGN);    // a process that has ended early is told of in words
   Processes processes(folder);
   const Done first = processes.add();
 
