@@ -116,3 +116,30 @@ foreach(workload 3ds atax bc bfs bicg bino blk bp cfd color color_maxmin cons cp
   add_test(NAME small.${workload} COMMAND terrace exec ${workload} --size small --check)
   set_tests_properties(small.${workload} PROPERTIES LABELS slow TIMEOUT 3600)
 endforeach()
+
+# CUDA programs that the tests of `terrace cuda` run, with their PTX embedded in each form that compilers use. clang builds them
+# without a CUDA toolkit: it needs one only to make fat binaries, which a small program here does.
+add_executable(make_fat_binary tests/cuda/make_fat_binary.cc)
+target_link_libraries(make_fat_binary PRIVATE terrace_flags ${ZSTD})
+set(cuda_out ${PROJECT_BINARY_DIR}/tests/cuda)
+set(cuda_flags -x cuda --cuda-gpu-arch=sm_70 --cuda-path=/nonexistent -nocudainc -nocudalib -fms-extensions -std=c++17 -O1
+    -Xclang -target-sdk-version=11.8 -Wno-unknown-cuda-version -Wall -Wextra -Werror)
+set(cuda_source ${PROJECT_SOURCE_DIR}/tests/cuda/api.cu)
+add_custom_command(OUTPUT ${cuda_out}/api.ptx DEPENDS ${cuda_source} tests/cuda/cuda_mini.h
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}
+  COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-device-only -S -Xclang -target-feature -Xclang +ptx78 ${cuda_source} -o
+          ${cuda_out}/api.ptx
+  COMMENT "Device code of the CUDA test program" VERBATIM)
+set(cuda_programs "")
+foreach(form plain lz4 zstd)
+  set(program ${cuda_out}/api_${form})
+  add_custom_command(OUTPUT ${program} DEPENDS ${cuda_out}/api.ptx make_fat_binary cudart_13
+    COMMAND make_fat_binary ${cuda_out}/api.ptx ${program}.fatbin ${form}
+    COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-host-only -c -Xclang -fcuda-include-gpubinary -Xclang ${program}.fatbin
+            ${cuda_source} -o ${program}.o
+    COMMAND ${TERRACE_CLANG} ${program}.o $<TARGET_FILE:cudart_13> -o ${program}
+    COMMENT "CUDA test program, ${form}" VERBATIM)
+  list(APPEND cuda_programs ${program})
+endforeach()
+add_custom_target(cuda_programs ALL DEPENDS ${cuda_programs})
+add_dependencies(cli cuda_programs)

@@ -79,6 +79,32 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   add_live_options(app, line.live);
 }
 
+void add_cuda_options(CLI::App& app, CommandLine& line) {
+  add_config_options(app, line.config);
+  app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
+  app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N or instructions:N")
+      ->type_name("WHEN");
+  app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
+  app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
+  app.add_option("--host-timeout", line.cuda.host_timeout,
+                 "seconds of real time without a call after which a process is given up; default: 600; 0: never")
+      ->type_name("SECONDS");
+}
+
+/// What follows the first --: a command line, and another one behind each further --.
+std::vector<std::vector<std::string>> split_programs(std::span<const char* const> words) {
+  std::vector<std::vector<std::string>> programs;
+  for (const std::string word : words) {
+    if (word == "--")
+      programs.emplace_back();
+    else
+      programs.back().push_back(word);
+  }
+  for (const auto& program : programs)
+    if (program.empty()) input_error("cuda: a -- is followed by no program; see terrace cuda --help");
+  return programs;
+}
+
 /// Words that follow a command: name and meaning.
 void add_operands(CLI::App& app, CommandLine& line, const std::vector<std::pair<std::string, std::string>>& words) {
   line.operands.resize(words.size());
@@ -152,6 +178,7 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
 
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "run") add_run_options(app, line);
+  if (command == "cuda") add_cuda_options(app, line);
   if (command == "exec") add_exec_options(app, line.exec);
   if (command == "list") {
     add_operands(app, line,
@@ -173,7 +200,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
     app.add_flag("--stats", line.sweep.stats,
                  fmt::format("write every statistic of every job, even of more than {} jobs", kMostJobsWithStats));
   }
-  const bool long_work = command == "run" || command == "sweep" || command == "reproduce";
+  const bool long_work = command == "run" || command == "sweep" || command == "reproduce" || command == "cuda";
   app.add_flag("--quiet", line.quiet,
                long_work             ? "do not show progress"
                : command == "report" ? "do not print the tables and the names of files"
@@ -267,6 +294,12 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.set_help_flag("-h,--help", "print this help");
   app.get_formatter()->column_width(36);
   add_options(app, line.command, line);
+  if (line.command == "cuda") {
+    const std::span words(argv, static_cast<std::size_t>(argc));
+    const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
+    line.programs = split_programs({dashes, words.end()});
+    argc = static_cast<int>(dashes - words.begin());
+  }
   refuse_unknown_options(app, line.command, std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   try {
     app.parse(argc - 1, argv + 1);

@@ -33,6 +33,10 @@ struct LiveOptions {
   bool open = false;  // to others than this machine
 };
 
+struct CudaOptions {
+  std::string host_timeout, socket, clients;
+};
+
 struct StoreOptions {
   std::string store = "results.db";
   std::string out;     // where a report goes
@@ -50,8 +54,10 @@ struct CommandLine {
   ExecOptions exec;
   StoreOptions sweep;
   LiveOptions live;
-  std::vector<std::string> operands;  // KEY, WHAT, FILE.toml, A.json B.json, PAPER
-  std::string paper;                  // of `list claims`, when one is named
+  CudaOptions cuda;
+  std::vector<std::vector<std::string>> programs;  // of `cuda`: a command line for each --
+  std::vector<std::string> operands;               // KEY, WHAT, FILE.toml, A.json B.json, PAPER
+  std::string paper;                               // of `list claims`, when one is named
   bool markdown = false, quiet = false;
 };
 

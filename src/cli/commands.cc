@@ -20,6 +20,8 @@ const std::vector<SubCommand>& sub_commands() {
        "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm", run_command},
       {"exec", "executes a program without timing and checks its result", "terrace exec gups --size tiny --check",
        exec_command},
+      {"cuda", "runs CUDA programs as they are, each a tenant of one simulated GPU",
+       "terrace cuda --gpu dws_30sm -- ./app 1000 -- ./other", cuda_command},
       {"list", "lists machines, designs, workloads, policies, configuration keys, statistics or claims of papers",
        "terrace list policies", list_command},
       {"explain", "explains a configuration key: its meaning, its value and what set the value",

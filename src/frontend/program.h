@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ struct KernelArgument {
 };
 
 struct Launch {
+  u32 module = 0;  // of the device code, where it has several
   std::string kernel;
   Dim3 grid;
   Dim3 block;
@@ -53,6 +55,16 @@ struct Launch {
   bool host_waits = true;
   /// Only the first so many blocks of the grid run, in the order x, y, z (--slice); all by default.
   u64 block_limit = ~u64{0};
+
+  /// Instead of a kernel: what the host asked to be done in the order of a stream, such as a copy or the time of an
+  /// event. It is done between cycles as soon as its turn has come, and takes no time.
+  std::function<void(GuestMemory&, Cycle)> action = {};
+  bool action_writes = false;  // memory: it waits until nothing of the program runs
+  /// Those of the program's launches, by their tickets, that must have completed before, besides earlier ones of the stream.
+  u64 ticket = 0;
+  std::vector<u64> after = {};
+  /// Cycles that the host has spent since it last went on: the launch does not begin before they are over.
+  Cycle host_cycles = 0;
 
   u64 blocks() const { return grid.count() < block_limit ? grid.count() : block_limit; }
 
@@ -86,6 +98,8 @@ class Program {
   virtual std::optional<Launch> next(GuestMemory&) = 0;
   /// After the last launch: whether the results are right.
   virtual CheckResult check(const GuestMemory&) const = 0;
+  /// A fault ended its tenant, or it left: nothing of it is launched any more. `fault` is empty if it left.
+  virtual void stopped(GuestMemory&, const std::string& /*fault*/) {}
 };
 
 /// What the host issues until it waits, in that order.
@@ -109,7 +123,7 @@ template <class Run>
 void for_each_launch(Program& program, GuestMemory& memory, Run&& run) {
   for (bool last = false; !last;) {
     const LaunchBatch batch = next_batch(program, memory);
-    for (const Launch& launch : batch.launches) run(launch);
+    for (const Launch& launch : batch.launches) launch.action ? launch.action(memory, 0) : run(launch);
     last = batch.last;
   }
 }

@@ -85,6 +85,7 @@ struct TenancyConfig {
   u64 switch_cycles = 70'000;
   Policy<SmPartitioner> partition{"fixed"};
   u32 launch_gap = 1000;
+  u64 host_call_cycles = 0;
   std::string reference_design;
   u32 reference_sms = 0;
   u64 wake_cycles = 1000;  // chosen: about a microsecond for supply, clock and reset
@@ -104,6 +105,9 @@ struct TenancyConfig {
     v("wake_cycles", wake_cycles, in(0, Range::kHighest),
       "cycles from the decision to give an SM its power back until it takes blocks");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
+    v("host_call_cycles", host_call_cycles, in(0, 1'000'000'000),
+      "host time of a call of the CUDA runtime, in cycles (terrace cuda): a launch begins that many "
+      "cycles late for each call since the process last waited");
     v("reference_design", reference_design, "design of the alone runs that relative metrics refer to");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant in its alone run; 0: as many as in the shared run");
     v("flush_on_relaunch", flush_on_relaunch, "flush a tenant's TLB and walk-cache entries when it starts again");

@@ -83,6 +83,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   launches->on_completion = [this](TenantId tenant) {
     if (on_completion) on_completion(tenant);
   };
+  launches->on_leaving = [at = presence.get()](TenantId tenant, Cycle now) { at->leave(tenant, now); };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
     auto epochs = std::make_unique<Epochs>(

@@ -20,6 +20,7 @@ struct TenantSetup {
   InstStream* stream = nullptr;
   std::vector<u32> sms;  // its own
   Cycle arrive = 0, leave = kNever;
+  bool leaves_when_done = false;  // it leaves when its program has ended, and does not start again
 };
 
 /// What a tenant has done so far.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -31,6 +32,18 @@ struct Tenant {
   std::unique_ptr<GuestMemory> memory;
   std::unique_ptr<InstStream> stream;
   std::vector<u32> sms;
+};
+
+/// A tenant as the run uses it, whoever owns its parts.
+struct TenantView {
+  std::string name, workload;
+  Program* program;
+  GuestMemory* memory;
+  InstStream* stream;
+  std::vector<u32> sms;
+  Cycle arrive = 0, leave = kNever;
+  bool leaves_when_done = false;
+  std::function<u64()> code_hash;
 };
 
 /// Contiguous shares, in the order of the tenants; or all SMs for everyone.
@@ -79,13 +92,35 @@ Gpu::Limits limits_of(const RunConfig& run) {
   return limits;
 }
 
-std::vector<TenantResult> tenant_results(const std::vector<Tenant>& tenants,
+std::vector<TenantView> views_of(const std::vector<Tenant>& tenants) {
+  std::vector<TenantView> views;
+  for (const Tenant& tenant : tenants) {
+    views.push_back({tenant.text, tenant.spec.name(), tenant.instance.program.get(), tenant.memory.get(),
+                     tenant.stream.get(), tenant.sms, tenant.spec.arrive, tenant.spec.leave, false,
+                     [&code = tenant.instance.code] { return code.hash(); }});
+  }
+  return views;
+}
+
+std::vector<TenantView> views_of(const std::vector<GivenTenant>& given, const GpuConfig& config) {
+  if (given.size() > kMaxTenants) input_error("{} tenants are more than the maximum of {}", given.size(), kMaxTenants);
+  const auto shares = share_sms(config, static_cast<u32>(given.size()));
+  std::vector<TenantView> views;
+  for (u32 i = 0; i < given.size(); ++i) {
+    const GivenTenant& tenant = given[i];
+    views.push_back({tenant.name, tenant.name, tenant.program, tenant.memory, tenant.stream, shares[i], 0, kNever, true,
+                     tenant.code_hash});
+  }
+  return views;
+}
+
+std::vector<TenantResult> tenant_results(const std::vector<TenantView>& tenants,
                                          const std::vector<std::optional<CheckResult>>& checks) {
   std::vector<TenantResult> results;
   for (u32 i = 0; i < tenants.size(); ++i) {
-    const Tenant& tenant = tenants[i];
+    const TenantView& tenant = tenants[i];
     results.push_back(
-        {tenant.text, tenant.spec.name(), tenant.instance.code.hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
+        {tenant.name, tenant.workload, tenant.code_hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
   }
   return results;
 }
@@ -94,11 +129,13 @@ std::vector<TenantResult> tenant_results(const std::vector<Tenant>& tenants,
 
 RunResult simulate(const RunRequest& request) {
   GpuConfig config = request.config;
-  std::vector<Tenant> tenants = make_tenants(config);
+  std::vector<Tenant> made;
+  if (request.given.empty()) made = make_tenants(config);
+  const std::vector<TenantView> tenants = request.given.empty() ? views_of(made) : views_of(request.given, config);
   std::vector<TenantSetup> setups;
-  for (Tenant& tenant : tenants) {
-    setups.push_back({tenant.text, tenant.instance.program.get(), tenant.memory.get(), tenant.stream.get(), tenant.sms,
-                      tenant.spec.arrive, tenant.spec.leave});
+  for (const TenantView& tenant : tenants) {
+    setups.push_back({tenant.name, tenant.program, tenant.memory, tenant.stream, tenant.sms, tenant.arrive,
+                      tenant.leave, tenant.leaves_when_done});
   }
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);
@@ -109,7 +146,7 @@ RunResult simulate(const RunRequest& request) {
   std::vector<std::optional<CheckResult>> checks(tenants.size());
   gpu.on_completion = [&](TenantId id) {
     std::optional<CheckResult>& check = checks[index(id)];
-    if (request.check && !check) check = tenants[index(id)].instance.program->check(*tenants[index(id)].memory);
+    if (request.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
   };
 
   const Gpu::Limits limits = limits_of(config.run);
@@ -134,7 +171,7 @@ RunResult simulate(const RunRequest& request) {
   if (request.timeline) result.timeline = gpu.timeline();
   if (request.timeline_events != 0) {
     std::vector<std::string> names;
-    for (const Tenant& tenant : tenants) names.push_back(tenant.text);
+    for (const TenantView& tenant : tenants) names.push_back(tenant.name);
     result.events = timeline_json(gpu.timeline_records(), names);
   }
   return result;

@@ -14,9 +14,22 @@
 namespace terrace {
 
 class Gpu;
+class GuestMemory;
+class InstStream;
+class Program;
+
+/// A tenant that whoever asks for the run brings along and keeps, such as a process (src/cuda).
+struct GivenTenant {
+  std::string name;
+  Program* program = nullptr;
+  GuestMemory* memory = nullptr;
+  InstStream* stream = nullptr;
+  std::function<u64()> code_hash;  // asked after the run
+};
 
 struct RunRequest {
   GpuConfig config;
+  std::vector<GivenTenant> given;  // instead of those of run.tenants
   bool check = false;  // also check every tenant's results
   /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
   /// throw to end the run.

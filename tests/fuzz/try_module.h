@@ -44,16 +44,14 @@ inline Trial try_module(const std::string& text) {
   note([&] {
     GuestMemory memory(PageSize::k4K, u64{16} << 20);  // little: nothing here may ask for much and get it
     Module module = parse_module("fuzz.ptx", text);
-    std::vector<std::string> kernels;
-    for (const Function& function : module.functions)
-      if (function.entry && function.defined) kernels.emplace_back(function.name);
     Machine machine(std::move(module), memory);
+    for (const std::string_view kernel : machine.kernels(0)) machine.code(0, kernel);
     trial.decoded = true;
     const VirtAddr buffer = memory.allocate("buffer", 4096);
-    for (const std::string& kernel : kernels) {
+    for (const std::string_view kernel : machine.kernels(0)) {
       note([&] {
         FunctionalRunner runner(machine, {.resident_blocks = 1, .instruction_limit = 400, .count = true});
-        runner.run(trial_launch(*machine.find(kernel)->functions[0].source, buffer));
+        runner.run(trial_launch(*machine.code(0, kernel).functions[0].source, buffer));
       });
     }
   });

@@ -243,6 +243,60 @@ TEST(Streams, SleepingAndTheOrderOfTicksChangeNothing) {
   }
 }
 
+TEST(Streams, ALaunchWaitsForThoseOfOtherStreamsThatItNames) {
+  const std::vector<Issued> issued{{"make_a", 1}, {"a_to_c", 2}, {"make_b", 3}};
+  const auto expected = functional_results(issued);
+  PtxProgramSpec ordered = spec(issued);
+  ordered.adjust = [adjust = ordered.adjust](Launch& launch, u64 number) {
+    adjust(launch, number);
+    launch.ticket = number + 1;
+    if (number == 1) launch.after = {1};
+  };
+  const Outcome outcome = run(ordered);
+  EXPECT_GE(outcome.kernels.at("a_to_c").began, outcome.kernels.at("make_a").ended);
+  EXPECT_THAT(outcome.together, testing::Contains("make_a make_b")) << "the third waits for neither";
+  PtxTenant tenant(four_sms(), "streams.ptx", ordered);
+  Gpu gpu(four_sms(), {{"streams", &tenant.program, &tenant.memory, &tenant.machine, {0, 1, 2, 3}}});
+  gpu.run({});
+  EXPECT_EQ(results(tenant), expected);
+}
+
+TEST(Streams, AnActionIsDoneInItsTurnAndOneThatWritesWhenNothingRuns) {
+  // On stream 1 a kernel, a look at the clock and another kernel; beside them one that runs longer, and a write.
+  const std::vector<Issued> issued{{"make_a", 1}, {"", 1}, {"a_to_c", 1}, {"make_b", 2, 300}, {"", 3}};
+  Cycle looked = 0, wrote = 0;
+  PtxProgramSpec with_actions = spec(issued);
+  with_actions.adjust = [&, adjust = with_actions.adjust](Launch& launch, u64 number) {
+    adjust(launch, number);
+    if (number == 1) launch.action = [&](GuestMemory&, Cycle now) { looked = now; };
+    // It names the kernels, so that it cannot go ahead of them.
+    launch.ticket = number + 1;
+    if (number != 4) return;
+    launch.action = [&](GuestMemory&, Cycle now) { wrote = now; };
+    launch.action_writes = true;
+    launch.after = {1};
+  };
+  const Outcome outcome = run(with_actions);
+  EXPECT_EQ(looked, outcome.kernels.at("make_a").ended);
+  EXPECT_EQ(outcome.kernels.at("a_to_c").began, looked + four_sms().tenancy.launch_gap);
+  EXPECT_EQ(wrote, std::max(outcome.kernels.at("make_b").ended, outcome.kernels.at("a_to_c").ended));
+  EXPECT_EQ(outcome.order.size(), 3u);
+}
+
+TEST(Streams, AProgramOfActionsOnlyCompletes) {
+  u32 done = 0;
+  PtxProgramSpec actions = spec({{"", 1}, {"", 2, 60, true}, {"", 1}});
+  actions.adjust = [&, adjust = actions.adjust](Launch& launch, u64 number) {
+    adjust(launch, number);
+    launch.action = [&](GuestMemory&, Cycle) { ++done; };
+  };
+  PtxTenant tenant(four_sms(), "streams.ptx", actions);
+  Gpu gpu(four_sms(), {{"streams", &tenant.program, &tenant.memory, &tenant.machine, {0, 1, 2, 3}}});
+  gpu.run({});
+  EXPECT_EQ(done, 3u);
+  EXPECT_EQ(gpu.progress(TenantId(0)).completed_runs, 1u);
+}
+
 /// Two tenants with both chains each; what `config` makes them share.
 struct Pair {
   Pair(const GpuConfig& config, std::unique_ptr<SmPartitioner> partitioner = nullptr,

@@ -136,7 +136,7 @@ TEST(PtxStream, RegisterDemandCountsWhatIsLiveAtOnceInWordsRoundedToEight) {
     body += "ld.global.f64 %fd" + std::to_string(i) + ", [%rd1+" + std::to_string(8 * i) + "];\n";
   for (int i = 2; i <= 9; ++i) body += "add.f64 %fd1, %fd1, %fd" + std::to_string(i) + ";\n";
   Harness harness(kernel_text({"u64 out"}, body + "st.global.f64 [%rd1], %fd1; ret;"));
-  EXPECT_EQ(harness.machine.find("k")->registers_per_thread, 24u);
+  EXPECT_EQ(harness.machine.code(0, "k").registers_per_thread, 24u);
 }
 
 TEST(PtxStream, CountsTellLinesAndPagesPerAccess) {

@@ -24,7 +24,7 @@ void Launches::act(Cycle now) {
     const u64 runs = tenants[tenant].done.completed_runs;
     host.last ? end_run(tenant, now) : go_on(tenant, now);
     const bool completed = tenants[tenant].done.completed_runs > runs;
-    if (completed && relaunch && !tenants.all_completed()) {
+    if (completed && relaunch && !tenants[tenant].ended && !tenants.all_completed()) {
       if (wiring_.config.tenancy.flush_on_relaunch) wiring_.translations.flush_tenant(tenant);
       start_run(tenant, now);
     }
@@ -39,19 +39,24 @@ void Launches::start_run(TenantId tenant, Cycle now) {
   go_on(tenant, now);
 }
 
-/// The host works and issues until it waits; nothing of its program runs.
+/// The host works and issues until it waits; nothing of its program runs. What it issued may be over at once.
 void Launches::go_on(TenantId tenant, Cycle now) {
   const TenantSetup& setup = wiring_.tenants.setup(tenant);
-  LaunchBatch batch = next_batch(*setup.program, *setup.memory);
-  follow_allocations(tenant, now);
-  wiring_.host_writes.forget(tenant, *setup.memory, now);
-  if (batch.launches.empty()) return end_run(tenant, now);
   Host& host = hosts_[index(tenant)];
-  host.last = batch.last;
-  host.waiting.assign(std::make_move_iterator(batch.launches.begin()), std::make_move_iterator(batch.launches.end()));
-  host.held_up = wiring_.host_writes.shooting_down(tenant);
-  held_up_ += host.held_up;
-  if (!host.held_up) launch_ready(tenant, now);
+  do {
+    LaunchBatch batch = next_batch(*setup.program, *setup.memory);
+    follow_allocations(tenant, now);
+    wiring_.host_writes.forget(tenant, *setup.memory, now);
+    if (batch.launches.empty()) return end_run(tenant, now);
+    host.last = batch.last;
+    host.from = now;
+    host.waiting.assign(std::make_move_iterator(batch.launches.begin()), std::make_move_iterator(batch.launches.end()));
+    host.held_up = wiring_.host_writes.shooting_down(tenant);
+    held_up_ += host.held_up;
+    if (host.held_up) return;
+    launch_ready(tenant, now);
+  } while (host.running.empty() && !host.last);
+  if (host.running.empty()) end_run(tenant, now);
 }
 
 /// A driver goes on when the shootdowns that it asked for are acknowledged.
@@ -61,34 +66,60 @@ void Launches::launch_held_up(Cycle now) {
     if (!hosts_[i].held_up || wiring_.host_writes.shooting_down(tenant)) continue;
     hosts_[i].held_up = false;
     --held_up_;
-    if (wiring_.tenants[tenant].ended)
+    if (wiring_.tenants[tenant].ended) {
       hosts_[i].waiting.clear();
-    else
-      launch_ready(tenant, now);
+      continue;
+    }
+    launch_ready(tenant, now);
+    if (hosts_[i].running.empty()) hosts_[i].last ? end_run(tenant, now) : go_on(tenant, now);
   }
 }
 
-/// Launches the oldest of each stream in which nothing runs.
+/// First what takes no time, for it may write only while nothing runs; then the oldest launch of each stream in which
+/// nothing runs.
 void Launches::launch_ready(TenantId tenant, Cycle now) {
   Host& host = hosts_[index(tenant)];
-  for (auto next = host.waiting.begin(); next != host.waiting.end();) {
-    const bool behind = std::any_of(host.running.begin(), host.running.end(),
-                                    [&](const Running& other) { return other.stream == next->stream; });
-    if (behind) {
-      ++next;
-    } else {
-      launch(tenant, *next, now);
-      next = host.waiting.erase(next);
-    }
+  while (const auto next = ready(host, true)) {
+    Launch action = std::move(host.waiting[*next]);
+    host.waiting.erase(host.waiting.begin() + static_cast<std::ptrdiff_t>(*next));
+    GuestMemory& memory = *wiring_.tenants.setup(tenant).memory;
+    action.action(memory, std::max(now, host.from + action.host_cycles));
+    if (action.action_writes) wiring_.host_writes.forget(tenant, memory, now);
   }
+  while (const auto next = ready(host, false)) {
+    const Launch kernel = std::move(host.waiting[*next]);
+    host.waiting.erase(host.waiting.begin() + static_cast<std::ptrdiff_t>(*next));
+    launch(tenant, kernel, now);
+  }
+}
+
+/// The first that waits for nothing any more, among actions or among kernels.
+std::optional<size_t> Launches::ready(const Host& host, bool actions) {
+  std::vector<u32> busy;  // streams
+  for (const Running& its : host.running) busy.push_back(its.stream);
+  const auto over = [&](u64 ticket, size_t before) {
+    const auto is_it = [&](const auto& its) { return its.ticket == ticket; };
+    return std::none_of(host.running.begin(), host.running.end(), is_it) &&
+           std::none_of(host.waiting.begin(), host.waiting.begin() + static_cast<std::ptrdiff_t>(before), is_it);
+  };
+  for (size_t i = 0; i < host.waiting.size(); ++i) {
+    const Launch& its = host.waiting[i];
+    if (std::find(busy.begin(), busy.end(), its.stream) != busy.end()) continue;
+    const bool may = std::all_of(its.after.begin(), its.after.end(), [&](u64 ticket) { return over(ticket, i); }) &&
+                     !(its.action_writes && !host.running.empty());
+    if (may && static_cast<bool>(its.action) == actions) return i;
+    busy.push_back(its.stream);
+  }
+  return std::nullopt;
 }
 
 void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
   const LaunchShape shape = wiring_.tenants.setup(tenant).stream->begin_launch(launch);
   wiring_.truth.launches(tenant, shape.launch);
   follow_allocations(tenant, now);  // local memory may have grown
-  const Cycle gap = wiring_.config.tenancy.launch_gap, at = now + gap;
-  if (!wiring_.dispatcher.running(tenant)) wiring_.dispatcher.stats.idle_cycles[tenant] += gap;
+  const Cycle gap = wiring_.config.tenancy.launch_gap;
+  const Cycle at = std::max(now, hosts_[index(tenant)].from + launch.host_cycles) + gap;
+  if (!wiring_.dispatcher.running(tenant)) wiring_.dispatcher.stats.idle_cycles[tenant] += at - now;
   wiring_.dispatcher.launch(tenant, shape, at);
   const KernelRecord began{tenant,
                            shape.kernel,
@@ -96,7 +127,7 @@ void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
                            0,
                            wiring_.tenants.warp_instructions(tenant),
                            wiring_.tenants.thread_instructions(tenant)};
-  hosts_[index(tenant)].running.push_back({shape.launch, launch.stream, began});
+  hosts_[index(tenant)].running.push_back({shape.launch, launch.stream, launch.ticket, began});
 }
 
 /// What a tenant has allocated gets pages. Pages that it has freed are forgotten by everything that knows of them: their
@@ -169,6 +200,7 @@ void Launches::end_run(TenantId tenant, Cycle now) {
   done.completed_warp_instructions = wiring_.tenants.warp_instructions(tenant);
   done.completed_thread_instructions = wiring_.tenants.thread_instructions(tenant);
   if (on_completion) on_completion(tenant);
+  if (wiring_.tenants.setup(tenant).leaves_when_done) on_leaving(tenant, now);
 }
 
 }  // namespace terrace

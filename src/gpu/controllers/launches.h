@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ class Launches final : public Controller {
   bool relaunch = true;  // a program that ends starts again while somebody has to go on
   /// A program has ended; called before it starts again.
   std::function<void(TenantId)> on_completion;
+  /// A program has ended whose tenant leaves then.
+  std::function<void(TenantId, Cycle)> on_leaving;
   /// The last launch of a tenant that faulted or left has come back.
   std::function<void(TenantId, Cycle)> on_last_end;
 
@@ -59,18 +62,21 @@ class Launches final : public Controller {
   struct Running {
     LaunchId launch;
     u32 stream;
+    u64 ticket;
     KernelRecord record;
   };
   /// What a tenant's host waits for.
   struct Host {
     std::deque<Launch> waiting;  // for the one before it in its stream; in the order of issue
     std::vector<Running> running;
+    Cycle from = 0;        // since when it works, or worked
     bool last = false;     // the program is done then
     bool held_up = false;  // pages are being shot down: what waits begins afterwards
   };
 
   void go_on(TenantId tenant, Cycle now);
   void launch_ready(TenantId tenant, Cycle now);
+  static std::optional<size_t> ready(const Host& host, bool actions);
   void launch(TenantId tenant, const Launch& launch, Cycle now);
   void launch_held_up(Cycle now);
   void follow_allocations(TenantId tenant, Cycle now);

@@ -47,11 +47,20 @@ void Presence::act(Cycle now) {
   for (const TenantId tenant : coming) wiring_.launches.start_run(tenant, now);
 }
 
+void Presence::leave(TenantId tenant, Cycle now) {
+  TenantState& state = wiring_.tenants[tenant];
+  state.ended = true;
+  state.done.left = now;
+  depart(tenant, now);
+}
+
 void Presence::end(TenantId tenant, Cycle now) {
   wiring_.tenants[tenant].ended = true;
   const bool busy = wiring_.dispatcher.running(tenant);
   wiring_.dispatcher.cancel(tenant);
   for (const auto& sm : wiring_.sms) sm->abandon(tenant, now);
+  const TenantSetup& setup = wiring_.tenants.setup(tenant);
+  setup.program->stopped(*setup.memory, wiring_.tenants[tenant].done.fault);
   if (!busy) depart(tenant, now);
 }
 

@@ -38,6 +38,8 @@ class Presence final : public Controller {
   Cycle next(Cycle now) const override;
   void act(Cycle now) override;
 
+  /// Its program has ended, and it with it.
+  void leave(TenantId tenant, Cycle now);
   /// Its warps end where they stand; depart() follows when nothing of it is under way any more.
   void end(TenantId tenant, Cycle now);
   /// Nothing of it is on the GPU any more.

@@ -406,6 +406,7 @@ void Decoding::refuse_leftover() const {
 Code decode_kernel(const Module& module, const Function& kernel, const std::map<std::string_view, VirtAddr>& variables,
                    u32 stride) {
   Code code;
+  code.module = &module;
   code.kernel = kernel.name;
   const std::vector<const Function*> functions = reachable(module, kernel);
   KernelDecoder decoder{module, code, {variables, {}, 0}, stride, {}, {}};

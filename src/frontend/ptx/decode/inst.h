@@ -78,6 +78,7 @@ struct FunctionImage {
 };
 
 struct Code {
+  const Module* module = nullptr;
   std::string_view kernel;
   std::vector<Inst> insts;
   std::vector<DecodedInst> decoded;

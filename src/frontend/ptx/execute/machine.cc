@@ -10,25 +10,50 @@
 
 namespace terrace::ptx {
 
-Machine::Machine(Module module, GuestMemory& memory, MachineConfig config)
-    : module_(std::move(module)), memory_(memory), config_(config), stride_(config.warp_width <= 32 ? 32 : 64) {
+Machine::Machine(GuestMemory& memory, MachineConfig config)
+    : memory_(memory), config_(config), stride_(config.warp_width <= 32 ? 32 : 64) {
   if (config.warp_width < 1 || config.warp_width > 64)
     input_error("warp_width = {} is not possible; choose 1 to 64", config.warp_width);
-  place_variables();
-  for (const Function& function : module_.functions) {
-    if (!function.entry || !function.defined) continue;
-    kernels_.emplace(std::string(function.name), decode_kernel(module_, function, variables_, stride_));
+}
+
+Machine::Machine(Module module, GuestMemory& memory, MachineConfig config) : Machine(memory, config) {
+  const Loaded& loaded = modules_[add(std::move(module))];
+  for (const Variable& variable : loaded.module.variables) {
+    const auto placed = loaded.variables.find(variable.name);
+    if (placed != loaded.variables.end()) memory_.define_symbol(variable.name, placed->second, variable.bytes);
   }
 }
 
 Machine::~Machine() = default;
 
+u32 Machine::add(Module module) {
+  Loaded& loaded = modules_.emplace_back();
+  loaded.module = std::move(module);
+  try {
+    place_variables(loaded);
+  } catch (...) {
+    for (const VirtAddr first : loaded.allocations) memory_.free(first);
+    modules_.pop_back();
+    throw;
+  }
+  return static_cast<u32>(modules_.size() - 1);
+}
+
+void Machine::clear() {
+  SIM_CHECK(launches_.empty(), "modules are forgotten while a launch of theirs is in flight");
+  for (const Loaded& loaded : modules_)
+    for (const VirtAddr first : loaded.allocations) memory_.free(first);
+  for (const LocalMemory& local : local_memories_) memory_.free(local.first);
+  local_memories_.clear();
+  modules_.clear();
+}
+
 /// Module variables share one allocation per space, as a driver packs them; a touch beyond the last one is a fault.
-void Machine::place_variables() {
+void Machine::place_variables(Loaded& loaded) const {
   for (const Space space : {Space::kGlobal, Space::kConst}) {
     u64 bytes = 0;
     std::vector<std::pair<const Variable*, u64>> placed;
-    for (const Variable& variable : module_.variables) {
+    for (const Variable& variable : loaded.module.variables) {
       if (variable.space != space || variable.bytes == 0) continue;
       if (variable.declared && variable.initial.empty()) continue;
       const u64 align = std::max<u64>(variable.align, 16);
@@ -38,37 +63,63 @@ void Machine::place_variables() {
     }
     if (placed.empty()) continue;
     const VirtAddr base = memory_.allocate(
-        fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", module_.file), bytes);
-    if (space == Space::kConst) constants_ = base;
-    for (const auto& [variable, offset] : placed) {
-      variables_[variable->name] = {base.raw + offset};
-      memory_.define_symbol(variable->name, {base.raw + offset}, variable->bytes);
-    }
+        fmt::format("{} of {}", space == Space::kConst ? "constants" : "variables", loaded.module.file), bytes);
+    loaded.allocations.push_back(base);
+    if (space == Space::kConst) loaded.constants = base;
+    for (const auto& [variable, offset] : placed) loaded.variables[variable->name] = {base.raw + offset};
   }
-  write_variables();
+  write_variables(loaded);
 }
 
-void Machine::write_variables() {
-  for (const Variable& variable : module_.variables) {
-    const auto placed = variables_.find(variable.name);
-    if (placed == variables_.end()) continue;
+void Machine::write_variables(const Loaded& loaded) const {
+  for (const Variable& variable : loaded.module.variables) {
+    const auto placed = loaded.variables.find(variable.name);
+    if (placed == loaded.variables.end()) continue;
     std::span<u8> bytes = memory_.write(placed->second, variable.bytes);
     std::fill(bytes.begin(), bytes.end(), u8{0});
     std::copy(variable.initial.begin(), variable.initial.end(), bytes.begin());
     for (const Relocation& relocation : variable.relocations) {
-      const auto target = variables_.find(relocation.symbol);
-      if (target == variables_.end())
+      const auto target = loaded.variables.find(relocation.symbol);
+      if (target == loaded.variables.end())
         input_error("{}:{}: the initialiser of {} names {}, which is not a .global or .const variable of this module",
-                    module_.file, relocation.line, variable.name, relocation.symbol);
+                    loaded.module.file, relocation.line, variable.name, relocation.symbol);
       const u64 address = target->second.raw + static_cast<u64>(relocation.addend);
       std::memcpy(bytes.data() + relocation.offset, &address, relocation.bytes);
     }
   }
 }
 
-const Code* Machine::find(std::string_view kernel) const {
-  const auto found = kernels_.find(kernel);
-  return found == kernels_.end() ? nullptr : &found->second;
+void Machine::begin_run() {
+  for (const Loaded& loaded : modules_) write_variables(loaded);
+}
+
+std::optional<Machine::PlacedVariable> Machine::variable(u32 module, std::string_view name) const {
+  const Loaded& loaded = modules_.at(module);
+  const auto placed = loaded.variables.find(name);
+  if (placed == loaded.variables.end()) return std::nullopt;
+  return PlacedVariable{placed->second, loaded.module.variables[loaded.module.variable_index.at(name)].bytes};
+}
+
+const Function* Machine::declaration(u32 module, std::string_view kernel) const {
+  const Module& its = modules_.at(module).module;
+  const auto found = its.function_index.find(kernel);
+  if (found == its.function_index.end()) return nullptr;
+  const Function& function = its.functions[found->second];
+  return function.entry && function.defined ? &function : nullptr;
+}
+
+const Code& Machine::code(u32 module, std::string_view kernel) {
+  Loaded& loaded = modules_.at(module);
+  const auto decoded = loaded.kernels.find(kernel);
+  if (decoded != loaded.kernels.end()) return decoded->second;
+  const Function* function = declaration(module, kernel);
+  if (function == nullptr) {
+    std::string names;
+    for (const std::string_view name : kernels(module)) names.append(names.empty() ? "" : ", ").append(name);
+    input_error("{} has no kernel \"{}\"; it has {}", loaded.module.file, kernel, names.empty() ? "none" : names);
+  }
+  return loaded.kernels.emplace(function->name, decode_kernel(loaded.module, *function, loaded.variables, stride_))
+      .first->second;
 }
 
 void Machine::check_launch(const Launch& launch, const Function& kernel, const Code& code) const {
@@ -133,10 +184,7 @@ std::vector<u8> Machine::pack_arguments(const Launch& launch, const Function& ke
 }
 
 LaunchShape Machine::begin_launch(const Launch& launch) {
-  const auto found = kernels_.find(launch.kernel);
-  if (found == kernels_.end())
-    input_error("{} has no kernel \"{}\"; it has {}", module_.file, launch.kernel, kernel_names());
-  const Code& code = found->second;
+  const Code& code = this->code(launch.module, launch.kernel);
   const Function& kernel = *code.functions[0].source;
   check_launch(launch, kernel, code);
   LaunchState state;
@@ -152,7 +200,7 @@ LaunchShape Machine::begin_launch(const Launch& launch) {
   state.shared_bytes = code.static_shared_bytes + launch.dynamic_shared_bytes;
   state.params = pack_arguments(launch, kernel);
   state.local_base = take_local_memory(state.id, code, state.threads);
-  state.constants = constants_;
+  state.constants = modules_[launch.module].constants;
   LaunchShape shape;
   shape.kernel = launch.kernel;
   shape.blocks = launch.blocks();
@@ -176,10 +224,13 @@ void Machine::end_launch(LaunchId launch) {
   launches_.erase(ended);
 }
 
-std::string Machine::kernel_names() const {
-  std::string names;
-  for (const auto& [name, code] : kernels_) names.append(names.empty() ? "" : ", ").append(name);
-  return names.empty() ? "none" : names;
+std::vector<std::string_view> Machine::kernels(u32 module) const {
+  std::vector<std::string_view> names;
+  for (const Function& function : modules_.at(module).module.functions) {
+    if (function.entry && function.defined) names.push_back(function.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 /// Local memory of all threads of a launch. A launch that needs no more than what an ended one had takes its place: the
@@ -334,9 +385,9 @@ void Machine::raise_fault(Execution& x, u32 lane, const std::string& what) {
                                 position(*x.warp.code, x.pc), lane, x.warp.index, x.block.number, what);
 }
 
-std::string Machine::position(const Code& code, u32 pc) const {
+std::string Machine::position(const Code& code, u32 pc) {
   const Statement* statement = code.statements[pc];
-  if (statement == nullptr) return fmt::format("{}:{}", module_.file, code.decoded[pc].line);
+  if (statement == nullptr) return fmt::format("{}:{}", code.module->file, code.decoded[pc].line);
   std::string text;
   for (const char c : statement->text) {
     const bool blank = c == '\t' || c == '\n' || c == '\r' || c == ' ';
@@ -346,7 +397,7 @@ std::string Machine::position(const Code& code, u32 pc) const {
       text.push_back(' ');
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
-  return fmt::format("{}:{}, \"{}\"", module_.file, statement->line, text);
+  return fmt::format("{}:{}, \"{}\"", code.module->file, statement->line, text);
 }
 
 std::string Machine::whereabouts(WarpRef ref) const {

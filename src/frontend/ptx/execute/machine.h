@@ -1,5 +1,7 @@
-// The PTX machine: the InstStream that executes compiled CUDA kernels. One machine belongs to one tenant: its module,
-// its memory, its launches, of which several may be in flight.
+// The PTX machine: the InstStream that executes compiled CUDA kernels. One machine belongs to one tenant: its modules,
+// its memory, its launches, of which several may be in flight. Most programs have one module; a CUDA process brings one
+// for each of its object files. A kernel is decoded when it is first launched: one that cannot be executed does not
+// stand in the way of the others.
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
@@ -41,7 +43,9 @@ struct PendingAtomic {
 
 class Machine final : public InstStream {
  public:
-  /// Places the module's variables in the memory and decodes every kernel: what cannot be executed is refused here.
+  /// Without a module; `add` brings them.
+  explicit Machine(GuestMemory& memory, MachineConfig config = {});
+  /// With one, whose variables are symbols of the memory.
   Machine(Module module, GuestMemory& memory, MachineConfig config = {});
   ~Machine() override;
 
@@ -54,13 +58,29 @@ class Machine final : public InstStream {
   const DecodedInst& peek(WarpRef warp) const override;
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override;
   void perform_atomic(AtomicRef atomic, u64 lanes) override;
-  void begin_run() override { write_variables(); }
+  void begin_run() override;
   BlockImage save(BlockRef block) const override;
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
   const Fault& fault() const override { return fault_; }
 
-  const Code* find(std::string_view kernel) const;
+  /// Places the module's variables in the memory; its number is what Launch::module calls it.
+  u32 add(Module module);
+  /// Forgets all modules and frees what they and their launches allocated. Nothing may be in flight.
+  void clear();
+  struct PlacedVariable {
+    VirtAddr first;
+    u64 bytes;
+  };
+  /// A .global or .const variable of a module, if it has one of that name.
+  std::optional<PlacedVariable> variable(u32 module, std::string_view name) const;
+  /// By name.
+  std::vector<std::string_view> kernels(u32 module) const;
+  /// The kernel as PTX declares it, or null.
+  const Function* declaration(u32 module, std::string_view kernel) const;
+  /// The kernel, decoded. One that is not there, or cannot be executed, is an InputError.
+  const Code& code(u32 module, std::string_view kernel);
+
   u32 warp_width() const { return config_.warp_width; }
 
   // For handlers.
@@ -81,8 +101,16 @@ class Machine final : public InstStream {
  private:
   static constexpr u32 kMaxCallDepth = 128;  // frames of one warp; the stack of local memory is usually spent earlier
 
-  void place_variables();
-  void write_variables();
+  struct Loaded {
+    Module module;
+    std::map<std::string_view, VirtAddr> variables;
+    VirtAddr constants{GuestMemory::kBase};  // where its .const variables begin
+    std::vector<VirtAddr> allocations;
+    std::map<std::string_view, Code> kernels;  // that have been launched
+  };
+
+  void place_variables(Loaded& loaded) const;
+  void write_variables(const Loaded& loaded) const;
   void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
   static std::vector<u8> pack_arguments(const Launch& launch, const Function& kernel);
   VirtAddr take_local_memory(LaunchId launch, const Code& code, u64 threads);
@@ -92,16 +120,12 @@ class Machine final : public InstStream {
   void complete_barriers(Block& block, Effect* effect);
   void release(Block& block, u32 id, Effect* effect);
   Warp& at(WarpRef warp) const { return *warps_[index(warp)]; }
-  std::string position(const Code& code, u32 pc) const;
-  std::string kernel_names() const;
+  static std::string position(const Code& code, u32 pc);
 
-  Module module_;
   GuestMemory& memory_;
   MachineConfig config_;
   u32 stride_;
-  std::map<std::string_view, VirtAddr> variables_;
-  std::map<std::string, Code, std::less<>> kernels_;
-  VirtAddr constants_{GuestMemory::kBase};    // where the module's .const variables begin
+  std::deque<Loaded> modules_;                // never moves: code points into them
   std::map<LaunchId, LaunchState> launches_;  // in flight
   u32 begun_ = 0;                             // launches
   struct LocalMemory {

@@ -1,0 +1,158 @@
+// terrace cuda: CUDA programs as they are, each a tenant of one simulated GPU (docs/cuda.md).
+// SPDX-License-Identifier: MIT
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/root_config.h"
+#include "config/field_text.h"
+#include "config/loader.h"
+#include "cuda/cuda_program.h"
+#include "cuda/process_host.h"
+#include "engine/check.h"
+#include "engine/interrupt.h"
+#include "frontend/guest_memory.h"
+#include "frontend/ptx/execute/machine.h"
+#include "gpu/until.h"
+#include "run/run.h"
+#include "text/output.h"
+#include "text/program_folder.h"
+
+namespace terrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of the user's own for the sockets; it goes when the run ends.
+class PrivateFolder {
+ public:
+  PrivateFolder() : path_((fs::temp_directory_path() / "terrace-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr)
+      input_error("cannot make a folder in {}: set TMPDIR to a folder that can be written to",
+                  fs::temp_directory_path().string());
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string library_folder() {
+  const fs::path folder = program_folder();
+  std::error_code ignored;
+  std::vector<fs::path> places{folder / "cudart"};
+  for (const char* lib : {"lib", "lib64", "lib/x86_64-linux-gnu"})
+    places.push_back(folder.parent_path() / lib / "terrace");
+  for (const fs::path& place : places)
+    if (fs::exists(place / "libcudart.so.12", ignored)) return place.string();
+  input_error(
+      "the program in {} finds its libcudart.so.12 neither beside it nor in lib/terrace; build or install it again",
+      folder.string());
+}
+
+/// What a tenant may allocate: its part of memory, less an eighth for page tables and what finds no room.
+u64 memory_of_tenant(const GpuConfig& config, u64 tenants) {
+  return std::min(config.pages.memory_bytes / tenants, GuestMemory::kNearBytes) / 8 * 7;
+}
+
+cuda::HostSession::Setup session_setup(const GpuConfig& config, u64 tenants) {
+  cuda::HostSession::Setup setup;
+  setup.call_cycles = config.tenancy.host_call_cycles;
+  setup.device = {config.name,         memory_of_tenant(config, tenants),
+                  config.sm.count,     config.sm.warp_width,
+                  config.sm.warps,     config.sm.blocks,
+                  config.sm.registers, config.sm.shared_bytes,
+                  config.core_mhz,     config.l2.bytes};
+  return setup;
+}
+
+/// A tenant with everything it owns.
+struct CudaTenant {
+  std::string name;
+  std::unique_ptr<GuestMemory> memory;
+  std::unique_ptr<ptx::Machine> machine;
+  std::unique_ptr<cuda::CudaProgram> program;
+};
+
+u32 patience_of(const std::string& text) {
+  if (text.empty()) return 600;
+  const auto seconds = parse_integer(text);
+  if (!seconds || *seconds > 1'000'000)
+    input_error("cuda: --host-timeout must be a whole number of seconds up to 1000000 (0: none), not {}", text);
+  return static_cast<u32>(*seconds);
+}
+
+void refuse_what_does_not_apply(const GpuConfig& config) {
+  if (is_window(config.run.until))
+    input_error(
+        "cuda: run.until = \"{}\" lets programs start again, and processes end once; use completed, cycles:N or "
+        "instructions:N",
+        config.run.until);
+  if (!config.run.tenants.empty())
+    input_error("cuda: run.tenants names {}; tenants are the programs behind --", config.run.tenants);
+}
+
+}  // namespace
+
+int cuda_command(const CommandLine& line) {
+  if (line.programs.empty())
+    input_error(
+        "cuda: give a program behind --, such as terrace cuda --gpu dws_30sm -- ./app; see terrace cuda --help");
+  const ConfigLoader<RootConfig> loader(layers_of(line));
+  RunRequest request;
+  request.config = loader.config();
+  refuse_what_does_not_apply(request.config);
+  request.config.run.relaunch = false;
+  request.check = true;
+  std::optional<OutputFile> json;
+  if (!line.run.json.empty()) json.emplace(line.run.json);
+  const u32 patience = patience_of(line.cuda.host_timeout);
+
+  const PrivateFolder folder;
+  std::vector<CudaTenant> tenants;
+  for (const std::vector<std::string>& command : line.programs) {
+    CudaTenant& tenant = tenants.emplace_back();
+    tenant.name = fmt::format("{}", fmt::join(command, " "));
+    tenant.memory = std::make_unique<GuestMemory>(PageSize(request.config.pages.bytes));
+    tenant.machine = std::make_unique<ptx::Machine>(*tenant.memory, ptx::MachineConfig{request.config.sm.warp_width});
+    cuda::ProcessHost::Setup host;
+    host.command = command;
+    host.library_folder = library_folder();
+    host.socket = fmt::format("{}/{}", folder.path(), tenants.size());
+    host.patience_s = patience;
+    tenant.program = std::make_unique<cuda::CudaProgram>(std::make_unique<cuda::ProcessHost>(std::move(host)),
+                                                         session_setup(request.config, line.programs.size()),
+                                                         *tenant.memory, *tenant.machine);
+    request.given.push_back({tenant.name, tenant.program.get(), tenant.memory.get(), tenant.machine.get(),
+                             [program = tenant.program.get()] { return program->code_hash(); }});
+  }
+  Progress progress("cuda", Progress::style_of_stderr(line.quiet));
+  request.progress = [&progress](double part, Cycle cycles, u64 warp_instructions) {
+    check_interrupt();
+    if (progress.due(part)) progress.update(part, cycles, warp_instructions);
+  };
+  const RunResult result = simulate(request);
+  progress.finish();
+  if (json) {
+    json->write(json_text(result.json));
+    json->commit();
+  }
+  write_stdout(result.text);
+  for (const std::string& fault : result.faults) say(fault);
+  if (result.all_faulted) return kInputExitCode;
+  return result.checks_passed ? 0 : 1;
+}
+
+}  // namespace terrace
