@@ -3,13 +3,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <span>
+#include <system_error>
 
 #include "engine/check.h"
 #include "engine/hash.h"
@@ -159,35 +165,78 @@ struct ExpectSpec : ContentsSpec {
   }
 };
 
-/// Writes the contents of a buffer, element by element, to where they are wanted: buffers may be large.
-template <class T>
-void write_contents(const ContentsSpec& spec, std::span<T> all, const std::string& folder, const Place& place) {
+/// The bytes of a file, as many as are wanted, without a copy of the whole: buffers may be large.
+class ContentsFile {
+ public:
+  ContentsFile(const std::string& folder, const std::string& name, u64 bytes, const Place& place)
+      : path_((fs::path(folder) / name).string()), file_(std::fopen(path_.c_str(), "rb"), std::fclose) {
+    if (!file_) refuse();
+    std::error_code failed;
+    const u64 holds = fs::file_size(path_, failed);
+    if (failed) input_error("{}: cannot be read: {}", path_, failed.message());
+    if (holds != bytes) place.refuse("needs {} bytes and {} holds {}", bytes, name, holds);
+  }
+  /// The next ones.
+  void read(void* to, u64 bytes) {
+    if (std::fread(to, 1, bytes, file_.get()) != bytes) refuse();
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    input_error("{}: cannot be read: {}", path_, errno != 0 ? std::strerror(errno) : "it became shorter meanwhile");
+  }
+
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+/// A buffer that begins there holds zeros. Pages of its own go back to the host, which gives zeros in their place: they cost
+/// nothing until they are touched.
+void clear(GuestMemory& memory, VirtAddr first) {
+  const GuestMemory::Allocation& buffer = *memory.nearest(first);
+  const std::span<u8> all = memory.write(first, buffer.bytes);
+  const u64 page = static_cast<u64>(memory.page_size()), pages = (buffer.bytes + page - 1) / page * page;
+  const bool shared = buffer.shared != 0;  // bytes that are mapped several times lie in a file
+  if (shared || madvise(all.data(), pages, MADV_DONTNEED) != 0) std::ranges::fill(all, u8{0});
+}
+
+/// Calls `take(values, first)` with the contents of a buffer of `count` elements, a few at a time and in order.
+template <class T, class F>
+void visit_contents(const ContentsSpec& spec, u64 count, const std::string& folder, const Place& place, F&& take) {
+  constexpr u64 kAtOnce = 4096;
+  std::array<T, kAtOnce> values;
+  const auto visit = [&](auto&& write) {
+    for (u64 first = 0; first < count; first += kAtOnce) {
+      const std::span<T> some(values.data(), std::min(kAtOnce, count - first));
+      write(some, first);
+      take(std::span<const T>(some), first);
+    }
+  };
   switch (spec.contents) {
     case Contents::kZero:
-      std::fill(all.begin(), all.end(), T{0});
-      break;
-    case Contents::kConstant:
-      std::fill(all.begin(), all.end(), number<T>(spec.value, place));
-      break;
+      return visit([](std::span<T> some, u64) { std::ranges::fill(some, T{0}); });
+    case Contents::kConstant: {
+      const T value = number<T>(spec.value, place);
+      return visit([=](std::span<T> some, u64) { std::ranges::fill(some, value); });
+    }
     case Contents::kIota: {
-      const T first = number<T>(spec.value, place);
-      for (u64 i = 0; i < all.size(); ++i) all[i] = static_cast<T>(first + static_cast<T>(i));
-      break;
+      const T start = number<T>(spec.value, place);
+      return visit([=](std::span<T> some, u64 first) {
+        for (u64 i = 0; i < some.size(); ++i) some[i] = static_cast<T>(start + static_cast<T>(first + i));
+      });
     }
     case Contents::kUniform: {
       Rng rng(spec.seed, "user." + place.key);
       const auto low = static_cast<double>(number<T>(spec.low, place));  // both must fit the element
       const auto high = static_cast<double>(number<T>(spec.high, place));
       if (!(low < high)) place.refuse("needs low ({}) below high ({})", low, high);
-      for (T& value : all) value = static_cast<T>(rng.uniform(low, high));
-      break;
+      return visit([&](std::span<T> some, u64) {
+        for (T& value : some) value = static_cast<T>(rng.uniform(low, high));
+      });
     }
     case Contents::kFile: {
-      const std::string bytes = read_file((fs::path(folder) / spec.file).string());
-      if (bytes.size() != all.size_bytes())
-        place.refuse("needs {} bytes and {} holds {}", all.size_bytes(), spec.file, bytes.size());
-      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(all.data()));
-      break;
+      ContentsFile file(folder, spec.file, count * sizeof(T), place);
+      return visit([&](std::span<T> some, u64) { file.read(some.data(), some.size_bytes()); });
     }
   }
 }
@@ -461,10 +510,15 @@ class UserProgram final : public Program {
     for (u64 i = 0; i < buffers_.size(); ++i) {
       const BufferSpec& buffer = spec_->buffers[i];
       if (buffer.is_mapping()) continue;
+      if (buffer.contents == Contents::kZero) {
+        clear(memory, buffers_[i].address());
+        continue;
+      }
       with_type(buffer.type, [&](auto zero) {
         using T = decltype(zero);
-        const std::span<T> all{reinterpret_cast<T*>(buffers_[i].write(memory).data()), buffer.count};
-        write_contents(buffer, all, spec_->folder(), buffer.place);
+        T* const all = reinterpret_cast<T*>(buffers_[i].write(memory).data());
+        visit_contents<T>(buffer, buffer.count, spec_->folder(), buffer.place,
+                          [=](std::span<const T> some, u64 first) { std::ranges::copy(some, all + first); });
       });
     }
     launch_ = repeat_ = 0;
@@ -515,20 +569,22 @@ class UserProgram final : public Program {
     const BufferSpec& buffer = spec_->buffers[expect.index];
     return with_type(buffer.type, [&](auto zero) -> CheckResult {
       using T = decltype(zero);
-      std::vector<T> want(buffer.count);
-      write_contents(expect, std::span(want), spec_->folder(), expect.place);
       const T* got = reinterpret_cast<const T*>(buffers_[expect.index].read(memory).data());
       const bool exact = std::holds_alternative<std::monostate>(expect.tolerance.value);
       const double tolerance = exact ? 0 : number<double>(expect.tolerance, expect.place);
-      for (u64 i = 0; i < buffer.count; ++i) {
-        const double is = static_cast<double>(got[i]), should_be = static_cast<double>(want[i]);
-        // Nothing is near infinity, and one NaN is as good as another.
-        const bool near =
-            !exact && std::isfinite(should_be) && std::fabs(is - should_be) <= tolerance * std::fabs(should_be);
-        const bool both_nan = std::isnan(is) && std::isnan(should_be);
-        if (got[i] != want[i] && !near && !both_nan)
-          return {false, fmt::format("{}[{}] is {} and should be {}", buffer.name, i, got[i], want[i])};
-      }
+      std::string first_wrong;
+      visit_contents<T>(expect, buffer.count, spec_->folder(), expect.place, [&](std::span<const T> want, u64 first) {
+        for (u64 i = 0; first_wrong.empty() && i < want.size(); ++i) {
+          const double is = static_cast<double>(got[first + i]), should_be = static_cast<double>(want[i]);
+          // Nothing is near infinity, and one NaN is as good as another.
+          const bool near =
+              !exact && std::isfinite(should_be) && std::fabs(is - should_be) <= tolerance * std::fabs(should_be);
+          const bool both_nan = std::isnan(is) && std::isnan(should_be);
+          if (got[first + i] != want[i] && !near && !both_nan)
+            first_wrong = fmt::format("{}[{}] is {} and should be {}", buffer.name, first + i, got[first + i], want[i]);
+        }
+      });
+      if (!first_wrong.empty()) return {false, first_wrong};
       return {true, fmt::format("{}: {} values as expected", buffer.name, buffer.count)};
     });
   }

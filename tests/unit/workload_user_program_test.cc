@@ -12,6 +12,7 @@
 #include "engine/check.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/user_program.h"
+#include "unit/ptx_harness.h"
 
 namespace terrace {
 namespace {
@@ -137,6 +138,51 @@ TEST_F(UserProgramTest, FillsBuffersAndChecksWhatTheyHold) {
   const CheckResult wrong = user.program->check(memory);
   EXPECT_FALSE(wrong.passed);
   EXPECT_EQ(wrong.message, "y[99] is 0.25 and should be 0.5");
+}
+
+TEST_F(UserProgramTest, FillsAndComparesLargeBuffersFromFilesAndClearsThem) {
+  constexpr u32 kCount = 10'000;  // more than are read at once
+  std::vector<u32> values(kCount);
+  for (u32 i = 0; i < kCount; ++i) values[i] = i * 3;
+  write("values.bin", {reinterpret_cast<const char*>(values.data()), kCount * 4});
+  const std::string text = R"(source = "saxpy.cu"
+[[buffer]]
+name = "a"
+type = "u32"
+count = 10000
+init = "file"
+file = "values.bin"
+[[buffer]]
+name = "b"
+type = "u32"
+count = 10000
+[[launch]]
+kernel = "saxpy"
+args = ["a", "b", 2.0, 0]
+[[expect]]
+buffer = "a"
+equals = "file"
+file = "values.bin"
+[[expect]]
+buffer = "b"
+equals = "zero"
+)";
+  const ProgramInstance user = load(text);
+  GuestMemory memory(PageSize::k4K);
+  user.program->allocate(memory);
+  for (u32 run = 0; run < 2; ++run) {  // the second finds what the first left behind
+    user.program->initialise(memory);
+    EXPECT_TRUE(user.program->check(memory).passed);
+    u32* a = reinterpret_cast<u32*>(memory.at(memory.allocations()[0].first));
+    u32* b = reinterpret_cast<u32*>(memory.at(memory.allocations()[1].first));
+    EXPECT_EQ(a[9000], 27'000u);
+    a[9000] = 1;
+    b[9999] = 1;
+    EXPECT_EQ(user.program->check(memory).message, "a[9000] is 1 and should be 27000; b[9999] is 1 and should be 0");
+  }
+  write("values.bin", "short");
+  EXPECT_THAT(ptx::refusal([&] { user.program->initialise(memory); }),
+              HasSubstr("needs 40000 bytes and values.bin holds 5"));
 }
 
 TEST_F(UserProgramTest, WithoutAnExpectationTheCheckFailsAndShowsDigests) {
