@@ -35,8 +35,7 @@ inline std::string kernel_text(const std::vector<std::string>& parameters, const
 class Harness {
  public:
   explicit Harness(const std::string& text, u32 warp_width = 32)
-      : memory(PageSize::k4K),
-        machine(parse_module("test.ptx", text, warp_size_of(warp_width)), memory, {warp_width}) {
+      : memory(PageSize::k4K), machine(parse_module("test.ptx", text, warp_size_of(warp_width)), memory, {warp_width}) {
     // A kernel is decoded when it is first launched; tests of what is refused do not launch.
     for (const std::string_view kernel : machine.kernels(0)) machine.code(0, kernel);
   }
