@@ -30,7 +30,7 @@ struct GivenTenant {
 struct RunRequest {
   GpuConfig config;
   std::vector<GivenTenant> given;  // instead of those of run.tenants
-  bool check = false;  // also check every tenant's results
+  bool check = false;              // also check every tenant's results
   /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
   /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;

@@ -1,20 +1,20 @@
 // A CUDA program that uses the runtime as programs do, and checks what comes back. Its argument says which part:
 // what is tested elsewhere needs a process that behaves (`all`), or one that does not (`fault`, `killed`, `crash`, `hang`).
 // SPDX-License-Identifier: MIT
-#include "cuda_mini.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define EXPECT(condition)                                               \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-      exit(1);                                                          \
-    }                                                                   \
+#include "cuda_mini.h"
+
+#define EXPECT(condition)                                             \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                        \
+    }                                                                 \
   } while (0)
 #define OK(call) EXPECT((call) == 0)
 
