@@ -235,7 +235,11 @@ class PageViews final : public LaunchSequence {
     return call.argument(static_cast<u32>(p_.padded()));
   }
   Launch over_entries(const char* kernel) const {
-    return {kernel, {static_cast<u32>(p_.padded() / p_.threads)}, {p_.threads}, 0, {}};
+    Launch call;
+    call.kernel = kernel;
+    call.grid = {static_cast<u32>(p_.padded() / p_.threads)};
+    call.block = {p_.threads};
+    return call;
   }
   Launch sort(const SortLaunch& part, const Buffer<Entry>& entries, const Buffer<u32>& lengths) const {
     Launch call = over_entries(part.in_blocks ? "pvc_sort_block" : "pvc_sort_step");
