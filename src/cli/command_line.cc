@@ -178,7 +178,15 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
 
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "run") add_run_options(app, line);
-  if (command == "cuda") add_cuda_options(app, line);
+  if (command == "cuda" || command == "serve") add_cuda_options(app, line);
+  if (command == "serve") {
+    app.add_option("--socket", line.cuda.socket, "where programs attach: a path that does not exist yet")
+        ->type_name("PATH")
+        ->required();
+    app.add_option("--clients", line.cuda.clients,
+                   "programs that attach, in this order the tenants; the run ends when all have left; default: 1")
+        ->type_name("N");
+  }
   if (command == "exec") add_exec_options(app, line.exec);
   if (command == "list") {
     add_operands(app, line,
@@ -200,7 +208,8 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
     app.add_flag("--stats", line.sweep.stats,
                  fmt::format("write every statistic of every job, even of more than {} jobs", kMostJobsWithStats));
   }
-  const bool long_work = command == "run" || command == "sweep" || command == "reproduce" || command == "cuda";
+  const bool long_work =
+      command == "run" || command == "sweep" || command == "reproduce" || command == "cuda" || command == "serve";
   app.add_flag("--quiet", line.quiet,
                long_work             ? "do not show progress"
                : command == "report" ? "do not print the tables and the names of files"

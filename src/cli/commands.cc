@@ -22,6 +22,8 @@ const std::vector<SubCommand>& sub_commands() {
        exec_command},
       {"cuda", "runs CUDA programs as they are, each a tenant of one simulated GPU",
        "terrace cuda --gpu dws_30sm -- ./app 1000 -- ./other", cuda_command},
+      {"serve", "waits for CUDA programs that attach to a socket, and runs them as tenants of one simulated GPU",
+       "terrace serve --gpu dws_30sm --socket /tmp/gpu --clients 2", serve_command},
       {"list", "lists machines, designs, workloads, policies, configuration keys, statistics or claims of papers",
        "terrace list policies", list_command},
       {"explain", "explains a configuration key: its meaning, its value and what set the value",

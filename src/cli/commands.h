@@ -22,6 +22,7 @@ const std::vector<SubCommand>& sub_commands();
 int run_command(const CommandLine& line);
 int exec_command(const CommandLine& line);
 int cuda_command(const CommandLine& line);
+int serve_command(const CommandLine& line);
 int explain_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int diff_command(const CommandLine& line);

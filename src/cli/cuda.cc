@@ -1,4 +1,4 @@
-// terrace cuda: CUDA programs as they are, each a tenant of one simulated GPU (docs/cuda.md).
+// terrace cuda and terrace serve: CUDA programs as they are, each a tenant of one simulated GPU (docs/cuda.md).
 // SPDX-License-Identifier: MIT
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "config/loader.h"
 #include "cuda/cuda_program.h"
 #include "cuda/process_host.h"
+#include "cuda/socket_host.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
 #include "frontend/guest_memory.h"
@@ -86,59 +87,52 @@ struct CudaTenant {
   std::unique_ptr<cuda::CudaProgram> program;
 };
 
-u32 patience_of(const std::string& text) {
+u32 patience_of(const std::string& text, std::string_view command) {
   if (text.empty()) return 600;
   const auto seconds = parse_integer(text);
   if (!seconds || *seconds > 1'000'000)
-    input_error("cuda: --host-timeout must be a whole number of seconds up to 1000000 (0: none), not {}", text);
+    input_error("{}: --host-timeout must be a whole number of seconds up to 1000000 (0: none), not {}", command, text);
   return static_cast<u32>(*seconds);
 }
 
-void refuse_what_does_not_apply(const GpuConfig& config) {
+void refuse_what_does_not_apply(const GpuConfig& config, std::string_view command) {
   if (is_window(config.run.until))
     input_error(
-        "cuda: run.until = \"{}\" lets programs start again, and processes end once; use completed, cycles:N or "
+        "{}: run.until = \"{}\" lets programs start again, and processes end once; use completed, cycles:N or "
         "instructions:N",
-        config.run.until);
+        command, config.run.until);
   if (!config.run.tenants.empty())
-    input_error("cuda: run.tenants names {}; tenants are the programs behind --", config.run.tenants);
+    input_error("{}: run.tenants names {}; tenants are processes here", command, config.run.tenants);
 }
 
-}  // namespace
+CudaTenant make_tenant(const GpuConfig& config, std::string name, u64 tenants, std::unique_ptr<cuda::HostSource> host) {
+  CudaTenant tenant;
+  tenant.name = std::move(name);
+  tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
+  tenant.machine = std::make_unique<ptx::Machine>(*tenant.memory, ptx::MachineConfig{config.sm.warp_width});
+  tenant.program = std::make_unique<cuda::CudaProgram>(std::move(host), session_setup(config, tenants), *tenant.memory,
+                                                       *tenant.machine);
+  return tenant;
+}
 
-int cuda_command(const CommandLine& line) {
-  if (line.programs.empty())
-    input_error(
-        "cuda: give a program behind --, such as terrace cuda --gpu dws_30sm -- ./app; see terrace cuda --help");
+RunRequest request_of(const CommandLine& line) {
   const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
   request.config = loader.config();
-  refuse_what_does_not_apply(request.config);
+  refuse_what_does_not_apply(request.config, line.command);
   request.config.run.relaunch = false;
   request.check = true;
-  std::optional<OutputFile> json;
-  if (!line.run.json.empty()) json.emplace(line.run.json);
-  const u32 patience = patience_of(line.cuda.host_timeout);
+  return request;
+}
 
-  const PrivateFolder folder;
-  std::vector<CudaTenant> tenants;
-  for (const std::vector<std::string>& command : line.programs) {
-    CudaTenant& tenant = tenants.emplace_back();
-    tenant.name = fmt::format("{}", fmt::join(command, " "));
-    tenant.memory = std::make_unique<GuestMemory>(PageSize(request.config.pages.bytes));
-    tenant.machine = std::make_unique<ptx::Machine>(*tenant.memory, ptx::MachineConfig{request.config.sm.warp_width});
-    cuda::ProcessHost::Setup host;
-    host.command = command;
-    host.library_folder = library_folder();
-    host.socket = fmt::format("{}/{}", folder.path(), tenants.size());
-    host.patience_s = patience;
-    tenant.program = std::make_unique<cuda::CudaProgram>(std::make_unique<cuda::ProcessHost>(std::move(host)),
-                                                         session_setup(request.config, line.programs.size()),
-                                                         *tenant.memory, *tenant.machine);
+/// Runs the tenants and says how it went; returns the exit code.
+int run_tenants(const CommandLine& line, RunRequest request, const std::vector<CudaTenant>& tenants,
+                std::optional<OutputFile>& json) {
+  for (const CudaTenant& tenant : tenants) {
     request.given.push_back({tenant.name, tenant.program.get(), tenant.memory.get(), tenant.machine.get(),
                              [program = tenant.program.get()] { return program->code_hash(); }});
   }
-  Progress progress("cuda", Progress::style_of_stderr(line.quiet));
+  Progress progress(line.command, Progress::style_of_stderr(line.quiet));
   request.progress = [&progress](double part, Cycle cycles, u64 warp_instructions) {
     check_interrupt();
     if (progress.due(part)) progress.update(part, cycles, warp_instructions);
@@ -153,6 +147,62 @@ int cuda_command(const CommandLine& line) {
   for (const std::string& fault : result.faults) say(fault);
   if (result.all_faulted) return kInputExitCode;
   return result.checks_passed ? 0 : 1;
+}
+
+/// Removes the socket of a server when it ends.
+struct SocketFile {
+  std::string path;
+  ~SocketFile() { unlink(path.c_str()); }
+};
+
+u64 clients_of(const std::string& text) {
+  const auto clients = parse_integer(text.empty() ? "1" : text);
+  if (!clients || *clients < 1 || *clients > kMaxTenants)
+    input_error("serve: --clients must be a whole number from 1 to {}, not {}", kMaxTenants, text);
+  return *clients;
+}
+
+}  // namespace
+
+int cuda_command(const CommandLine& line) {
+  if (line.programs.empty())
+    input_error(
+        "cuda: give a program behind --, such as terrace cuda --gpu dws_30sm -- ./app; see terrace cuda --help");
+  const RunRequest request = request_of(line);
+  std::optional<OutputFile> json;
+  if (!line.run.json.empty()) json.emplace(line.run.json);
+  cuda::ProcessHost::Setup host;
+  host.patience_s = patience_of(line.cuda.host_timeout, "cuda");
+  host.library_folder = library_folder();
+  const PrivateFolder folder;
+  std::vector<CudaTenant> tenants;
+  for (const std::vector<std::string>& command : line.programs) {
+    host.command = command;
+    host.socket = fmt::format("{}/{}", folder.path(), tenants.size());
+    tenants.push_back(make_tenant(request.config, fmt::format("{}", fmt::join(command, " ")), line.programs.size(),
+                                  std::make_unique<cuda::ProcessHost>(host)));
+  }
+  return run_tenants(line, request, tenants, json);
+}
+
+int serve_command(const CommandLine& line) {
+  const RunRequest request = request_of(line);
+  const u64 clients = clients_of(line.cuda.clients);
+  const u32 patience = patience_of(line.cuda.host_timeout, "serve");
+  std::optional<OutputFile> json;
+  if (!line.run.json.empty()) json.emplace(line.run.json);
+  const cuda::Descriptor listening = cuda::listen_at(line.cuda.socket);
+  const SocketFile file{line.cuda.socket};
+  if (!line.quiet)
+    say(fmt::format("waiting for {} at {}; run a program with LD_LIBRARY_PATH={} {}={}",
+                    clients == 1 ? "a client" : fmt::format("{} clients", clients), line.cuda.socket, library_folder(),
+                    cuda::kSocketVariable, fs::absolute(line.cuda.socket).string()));
+  std::vector<CudaTenant> tenants;
+  for (u64 i = 0; i < clients; ++i) {
+    tenants.push_back(make_tenant(request.config, fmt::format("client {}", i), clients,
+                                  std::make_unique<cuda::SocketHost>(listening, patience)));
+  }
+  return run_tenants(line, request, tenants, json);
 }
 
 }  // namespace terrace

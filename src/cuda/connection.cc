@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -46,7 +47,13 @@ bool Connection::receive(void* to, u64 bytes) {
   return true;
 }
 
+bool Connection::begins_well() {
+  greeting_ = receive();
+  return greeting_ && greeting_->call == Call::kHello;
+}
+
 std::optional<Message> Connection::receive() {
+  if (greeting_) return std::exchange(greeting_, std::nullopt);
   Header header;
   if (!receive(&header, sizeof header)) return std::nullopt;
   if (header.zero != 0 || header.bytes > kMostPayloadBytes) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "cuda/host_session.h"
 
@@ -37,6 +37,8 @@ class Connection {
 
   /// The next message; nothing when the other end has gone, hangs or says what is no message. `why` says which.
   std::optional<Message> receive();
+  /// Whether the first message is a library's greeting; it is kept for `receive`.
+  bool begins_well();
   /// False when the other end has gone.
   bool send(const Message& message);
   const std::string& why() const { return why_; }
@@ -44,6 +46,7 @@ class Connection {
  private:
   bool receive(void* to, u64 bytes);
 
+  std::optional<Message> greeting_;
   Descriptor socket_;
   u32 patience_s_;
   std::string why_;
