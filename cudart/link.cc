@@ -242,12 +242,17 @@ int Link::allocate_managed(void** to, std::size_t bytes) {
   constexpr std::size_t kAlign = std::size_t{2} << 20;  // the largest page of a simulated machine
   if (bytes == 0) return kInvalidValue;
   const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
-  void* mapped =
-      mmap(nullptr, whole + kAlign, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // The same addresses in every run, wherever the system places other memory: results depend on them.
+  constexpr std::uintptr_t kFirstPlace = std::uintptr_t{1} << 45, kEndOfPlaces = std::uintptr_t{1} << 46;
+  std::uintptr_t first = kFirstPlace;
+  for (const auto& [begin, managed] : managed_) {
+    if (begin - first >= whole) break;
+    first = begin + managed.mapped;
+  }
+  if (whole > kEndOfPlaces - first) return kMemoryAllocation;
+  void* mapped = mmap(reinterpret_cast<void*>(first), whole, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (mapped == MAP_FAILED) return kMemoryAllocation;
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(mapped), first = (begin + kAlign - 1) / kAlign * kAlign;
-  if (first > begin) munmap(mapped, first - begin);
-  munmap(reinterpret_cast<void*>(first + whole), begin + kAlign - first);
   Writer fields;
   fields.u64(first).u64(bytes);
   const int status = ask_status(Call::kAllocateManaged, fields);
