@@ -164,7 +164,7 @@ TEST_F(ClaimBoard, AClaimAboutEachWorkloadNamesThoseThatFail) {
   const BoardRow row = board_of(paper_, file_, &results, "p_tiny")[1];
   EXPECT_EQ(row.verdict, "direction holds");  // a gains 50 of at least 60 percent
   EXPECT_EQ(row.measured, "+50 to +200 %");
-  EXPECT_EQ(row.reason, "1 of 2 differ: a +50");
+  EXPECT_EQ(row.reason, "1 of 2 differ: A +50");
 }
 
 TEST_F(ClaimBoard, AnOrderingShowsTheValuesItCompares) {
