@@ -526,7 +526,7 @@ value = 'sum(stat("gpu.dram.*.blame.banks{tenant=0 holder=0}")) > 0'
   std::size_t shared = 0;
   for (const auto& entry : fs::directory_iterator(scratch_.path() / "r" / "data")) {
     const std::string run = read_file(entry.path().string());
-    if (run.find("\"title\":\"gups + mm\"") == run.npos || entry.path().stem() == "runs") continue;
+    if (run.find("\"title\":\"GUPS + MM\"") == run.npos || entry.path().stem() == "runs") continue;
     ++shared;
     EXPECT_THAT(run, ::testing::ContainsRegex(
                          "\"title\":\"DRAM\",\"cycles\":\\[\\[[0-9]+,[0-9]+,[0-9]+\\],\\[[0-9]+,[0-9]+,[0-9]+\\]\\]"));
