@@ -26,11 +26,11 @@ void Blame::count(Resource& resource, const char* name, const char* doc, u32 par
   }
   resource.blame_ = this;
   resource.cells_ = cause->cells.data();
-  resource.holders_ = Holders(tenants_, parts);
+  resource.holders_ = std::make_unique<Holders>(tenants_, parts);
 }
 
 Blame::Group Blame::add_group(Resource& waits_for) {
-  groups_.push_back({&waits_for.holders_, waits_for.cells_, {}});
+  groups_.push_back({waits_for.holders_.get(), waits_for.cells_, {}});
   return static_cast<Group>(groups_.size() - 1);
 }
 
@@ -59,7 +59,7 @@ void Blame::change(Group number, Resource& resource) {
     group.holders->unwatch(all, now_);
     read(group, 1);
   }
-  group.holders = &resource.holders_;
+  group.holders = resource.holders_.get();
   group.cells = resource.cells_;
   if (all == 0) return;
   group.holders->watch(all, now_);

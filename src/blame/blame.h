@@ -18,6 +18,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "blame/holders.h"
@@ -48,7 +49,8 @@ class Resource {
   friend class Blame;
   Blame* blame_ = nullptr;
   u64* cells_ = nullptr;  // of its cause
-  Holders holders_;
+  // Only if it is counted, and elsewhere: resources stand among what units touch in every tick, and books are large.
+  std::unique_ptr<Holders> holders_;
 };
 
 /// A request that waits, and since when.
@@ -96,7 +98,7 @@ class Blame {
 
   /// What those in a group wait for, from this tick on.
   void waits_for(Group group, Resource& resource) {
-    if (groups_[group].holders != &resource.holders_) change(group, resource);
+    if (groups_[group].holders != resource.holders_.get()) change(group, resource);
   }
   /// A request has waited since this cycle, after which nothing has changed.
   void enter(Group group, TenantId tenant, Cycle since) {
@@ -156,22 +158,22 @@ class Blame {
 };
 
 inline void Resource::reset(u32 parts) {
-  if (counted()) holders_.reset(parts, blame_->now());
+  if (counted()) holders_->reset(parts, blame_->now());
 }
 inline void Resource::only(TenantId tenant) {
-  if (counted()) holders_.only(tenant, blame_->now());
+  if (counted()) holders_->only(tenant, blame_->now());
 }
 inline void Resource::take(TenantId tenant) {
-  if (counted()) holders_.take(tenant, blame_->now());
+  if (counted()) holders_->take(tenant, blame_->now());
 }
 inline void Resource::give_back(TenantId tenant) {
-  if (counted()) holders_.give_back(tenant, blame_->now());
+  if (counted()) holders_->give_back(tenant, blame_->now());
 }
 inline void Resource::add(TenantId tenant) {
-  if (counted()) holders_.add(tenant, blame_->now());
+  if (counted()) holders_->add(tenant, blame_->now());
 }
 inline void Resource::remove(TenantId tenant) {
-  if (counted()) holders_.remove(tenant, blame_->now());
+  if (counted()) holders_->remove(tenant, blame_->now());
 }
 
 }  // namespace terrace

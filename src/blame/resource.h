@@ -65,6 +65,11 @@ class HeldMissTable : private MissTable<Waiter> {
     if (result == Join::kFirst) entries_.add(tenant);
     return result;
   }
+  /// As MissTable says.
+  void join_first(u64 key, const Waiter& waiter, TenantId tenant) {
+    Table::join_first(key, waiter);
+    entries_.add(tenant);
+  }
   /// The key that this tenant asked for first has arrived.
   template <class F>
   u32 release(u64 key, TenantId tenant, F&& each) {

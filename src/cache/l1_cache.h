@@ -98,7 +98,10 @@ class L1Cache {
       return use(static_cast<u32>(tags_.find(line.raw())));
     }
     ++(outcome == Outcome::kMiss ? stats.misses : stats.merges)[tenant];
-    misses_.join(line.raw(), waiter);
+    if (outcome == Outcome::kMiss)
+      misses_.join_first(line.raw(), waiter);
+    else
+      misses_.join(line.raw(), waiter);
     return nullptr;
   }
   /// A store updates a line that is there, which is returned, and brings in none.

@@ -24,16 +24,16 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       perform_(std::move(perform)),
       victims_(config.victim.make(
           {.tenants = wiring_.tenants, .ways = config.ways, .slice = wiring_.port, .seed = wiring_.seed})),
-      tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
-      lies_at_(wiring_.virtual_names ? tags_.entries() : 0),
-      misses_(config.miss_entries, config.miss_merges),
       hits_(config.reply_entries),
       // A fill releases a whole entry at once, and is accepted only when none of the last one is left.
       filled_(config.miss_merges),
       // Every line on its way may push out a dirty one, and must find a place for it: else memory, which waits for its
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
       // (A line that a table keeps track of may need another one, for word of its first write.)
-      dirty_(config.miss_entries * (wiring_.names.commands != nullptr ? 2 : 1) + config.write_back_entries) {
+      dirty_(config.miss_entries * (wiring_.names.commands != nullptr ? 2 : 1) + config.write_back_entries),
+      tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
+      misses_(config.miss_entries, config.miss_merges),
+      lies_at_(wiring_.virtual_names ? tags_.entries() : 0) {
   admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
   if (admission_->admits_all()) admission_.reset();
   if (victims_->takes_lru()) victims_.reset();
@@ -73,7 +73,7 @@ bool L2Slice::is_leaving(LineKey line) const {
 }
 
 Cycle L2Slice::tick(Cycle now) {
-  blame.advance(now);
+  if (hits_.counted()) blame.advance(now);
   wiring_.requests.absorb(wiring_.port, now);
   if (is_tracked()) accept_commands(now);
   accept_fill(now);
@@ -192,9 +192,16 @@ void L2Slice::send_replays(Cycle now) {
 
 void L2Slice::accept_fill(Cycle now) {
   const DramReply* reply = memory_.front(now);
-  if (!reply || !filled_.empty()) return;
-  if (!reply->name.is_line()) return answer_bypass(*reply, now);
-  const DramReply arrived = memory_.pop(now);
+  fill_waits_ = reply != nullptr && !filled_.empty();
+  took_fill_ = reply != nullptr && !fill_waits_;
+  if (!took_fill_) return;
+  if (reply->name.is_line())
+    fill_with(memory_.pop(now), now);
+  else
+    answer_bypass(*reply, now);
+}
+
+void L2Slice::fill_with(const DramReply& arrived, Cycle now) {
   L2Line meta{.writable = (arrived.tag & kReadOnlyPage) == 0, .copy = arrived.copy};
   if (!join_part(arrived.name, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
@@ -306,7 +313,7 @@ bool L2Slice::send_reply(Cycle now) {
   reply_refused_ = !wiring_.replies.can_send(wiring_.port, output, now);
   if (reply_refused_) {
     // The port is free, but the SM's queue is full: of its own packets.
-    if (wiring_.replies.input_free(wiring_.port, now)) wiring_.replies.sender(wiring_.port).only(access.tenant);
+    if (wiring_.replies.input_free_at(wiring_.port) <= now) wiring_.replies.sender(wiring_.port).only(access.tenant);
     return false;
   }
   const bool carries_line = access.kind == AccessKind::kLoad;
@@ -346,7 +353,7 @@ void L2Slice::write_back(Cycle now) {
 void L2Slice::look_up(Cycle now) {
   u32 port = 0;
   // Replays wait here already, and hold up nobody: what is refused may be another line's.
-  for (; port < config_.ports && !replays_in_.empty(); ++port) {
+  for (; is_tracked() && port < config_.ports && !replays_in_.empty(); ++port) {
     const AccessRef first = replays_in_.front();
     if (!look_up_one(first, accesses_[first], true, now)) break;
     ++names_stats.replays_in[accesses_[first].tenant];
@@ -441,7 +448,10 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
     } else if (keep && !unkept_.empty()) {
       std::erase(unkept_, line);
     }
-    misses_.join(line.raw(), ref, access.tenant);
+    if (outlook == Join::kFirst)
+      misses_.join_first(line.raw(), ref, access.tenant);
+    else
+      misses_.join(line.raw(), ref, access.tenant);
     names_stats.denied += denied;
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
@@ -490,16 +500,22 @@ void L2Slice::commit(Cycle) {
 /// waits for a reply or a dirty line to leave, for a fill, or for a place on the way to memory, and each of those ticks
 /// this unit.
 Cycle L2Slice::next_wakeup(Cycle now) {
+  if (is_tracked() && (replays_took_ports_ || (!dropping_.empty() && !too_many_dirty()))) return now + 1;
+  if (!dirty_.empty() && !write_back_refused_) return now + 1;
+  if (filled_.empty() && (took_fill_ ? memory_.front(now) != nullptr : fill_waits_)) return now + 1;
+  if (filled_.empty() && hits_.empty()) return kNever;
   Cycle next = kNever;
+  // A port that is busy takes none before it is free. (Among several links, a look at replies from memory in the next cycle
+  // may pass the turn: that one is not left out.)
+  const Cycle free_at = memory_.several_ways_back() ? 0 : wiring_.replies.input_free_at(wiring_.port);
+  const Cycle soonest = std::max(now + 1, free_at);
   for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
     if (replies->empty()) continue;
     const Cycle at = replies->front().at;
     // The one that was refused is woken for; the other one's time may still come.
-    if (at > now || !reply_refused_) next = std::min(next, std::max(now + 1, at));
+    if (at > now || !reply_refused_) next = std::min(next, std::max(soonest, at));
   }
-  if (replays_took_ports_ || (!dropping_.empty() && !too_many_dirty())) return now + 1;
-  const bool more = (!dirty_.empty() && !write_back_refused_) || (filled_.empty() && memory_.front(now) != nullptr);
-  return more ? now + 1 : next;
+  return next;
 }
 
 void L2Slice::explain(std::ostream& out) const {

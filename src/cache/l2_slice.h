@@ -200,6 +200,7 @@ class L2Slice final : public Unit {
   void retire(u32 entry);
   void let_pass(const DramReply& arrived, const L2Line& meta);
   void accept_fill(Cycle now);
+  void fill_with(const DramReply& arrived, Cycle now);
   void send_replies(Cycle now);
   bool send_reply(Cycle now);
   void write_back(Cycle now);
@@ -242,13 +243,20 @@ class L2Slice final : public Unit {
   PerformAtomic perform_;
   std::unique_ptr<L2Admission> admission_;  // none: everything is looked up and kept
   std::unique_ptr<L2Victim> victims_;       // none: the least recently used line
+  // These are looked at in every tick.
+  WaitingRing<Reply> hits_;    // in order: every hit takes the same time
+  WaitingRing<Reply> filled_;  // what fills released
+  HeldRing<Dirty> dirty_;      // lines on their way to memory
+  // Refused in this tick: what they wait for wakes this unit.
+  bool reply_refused_ = false, write_back_refused_ = false;
+  bool replays_took_ports_ = false;  // what else waits is looked up in the next cycle
+  bool fill_waits_ = false;          // a line from memory that was not accepted in this tick,
+  bool took_fill_ = false;           // or one was, and there may be another
+
   TagArray<L2Line> tags_;
-  std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
   HeldMissTable<AccessRef> misses_;
-  WaitingRing<Reply> hits_;      // in order: every hit takes the same time
-  WaitingRing<Reply> filled_;    // what fills released
-  HeldRing<Dirty> dirty_;        // lines on their way to memory
-  std::vector<LineKey> unkept_;  // lines on their way from memory that are not to be kept; few, if any
+  std::vector<PhysAddr> lies_at_;  // by entry, for lines with virtual names: a write-back is not translated again
+  std::vector<LineKey> unkept_;    // lines on their way from memory that are not to be kept; few, if any
   std::vector<Part> parts_;
   // Of a slice whose lines a table keeps track of. Each is empty most of the time.
   std::deque<LineKey> dropping_;  // lines that are to leave, one per cycle
@@ -257,9 +265,6 @@ class L2Slice final : public Unit {
   std::deque<AccessRef> replays_in_;  // as many as there are requests in flight, at most
   Pool<AccessRef> bypassing_;         // requests that were not looked up and await their line
   std::vector<PendingAtomic> atomics_;
-  // Refused in this tick: what they wait for wakes this unit.
-  bool reply_refused_ = false, write_back_refused_ = false;
-  bool replays_took_ports_ = false;  // what else waits is looked up in the next cycle
 };
 
 }  // namespace terrace

@@ -35,6 +35,8 @@ class MemoryPort {
   /// The link that this line would take, held by the tenants whose requests are on it.
   Resource& link(PhysAddr line) { return way_of(line).held; }
   bool several() const { return ways_.size() > 1; }
+  /// Replies come over several links, among which each look may pass the turn.
+  bool several_ways_back() const { return replies_.count() > 1; }
 
   /// The reply whose turn it is, or null.
   const DramReply* front(Cycle now) {

@@ -71,8 +71,10 @@ class AddressMap {
 
   /// The xor of the sixteen lowest groups of `bits` bits.
   static u32 fold(u64 value, u32 bits) {
-    for (u32 step = 8 * bits; step >= bits && step > 0; step /= 2)
-      if (step < 64) value ^= value >> step;
+    if (8 * bits < 64) value ^= value >> 8 * bits;
+    if (4 * bits < 64) value ^= value >> 4 * bits;
+    if (2 * bits < 64) value ^= value >> 2 * bits;
+    if (bits > 0) value ^= value >> bits;
     return static_cast<u32>(value & ((u64{1} << bits) - 1));
   }
 

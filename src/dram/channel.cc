@@ -37,6 +37,7 @@ Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
 
 void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
   requests_.add(requests);
+  soonest_ = std::min(soonest_, requests.latency());
   sources_.push_back({&replies, OutletRing<Return>(config_.return_entries)});
 }
 
@@ -107,6 +108,9 @@ void Channel::deliver(Cycle now) {
 }
 
 void Channel::accept(Cycle now) {
+  // What is pushed from now on arrives later than all that is on its way.
+  if (now < accept_at_ && !more_requests_) return;
+  accept_at_ = now + soonest_;
   more_requests_ = false;
   bool accepted = false;
   const u32 count = static_cast<u32>(sources_.size());
@@ -124,6 +128,9 @@ void Channel::accept(Cycle now) {
         source.refused = true;
       }
     }
+    // One that is refused holds up those behind it; the books want to know when those arrive, too.
+    const Cycle next = requests_[at].next_arrival();
+    if (next > now || requests_.counted()) accept_at_ = std::min(accept_at_, std::max(next, now + 1));
     at = after;
   }
   if (accepted) {

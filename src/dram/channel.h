@@ -174,7 +174,9 @@ class Channel final : public Unit {
   std::unique_ptr<DramScheduler> scheduler_;
   WaitingLinks<DramRequest> requests_;  // by source
   std::vector<Source> sources_;
-  u32 next_source_ = 0;  // moves on grants
+  u32 next_source_ = 0;    // moves on grants
+  Cycle accept_at_ = 0;    // before, nothing arrives that has not been offered
+  u32 soonest_ = ~u32{0};  // cycles that a request takes at least on its link
   std::vector<Slot> slots_;
   std::vector<u16> free_slots_;
   /// Reads in the queue, whose cycles of waiting banks count.

@@ -25,12 +25,10 @@ class Funnel {
         latency_(latency),
         wheel_mask_(std::bit_ceil(latency + 1) - 1),
         words_((inputs + 63) / 64),
+        sets_(size_t{words_} * (kArriving + wheel_mask_ + 1)),
         inputs_(inputs) {
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
     for (Input& input : inputs_) input.waiting = Ring<Traveller>(capacity);
-    ready_.assign(words_, 0);
-    new_.assign(words_, 0);
-    arriving_.assign(size_t{words_} * (wheel_mask_ + 1), 0);
   }
   Funnel(const Funnel&) = delete;
   Funnel& operator=(const Funnel&) = delete;
@@ -49,18 +47,25 @@ class Funnel {
   }
   void push(u32 input_index, Cycle now, T message) {
     inputs_[input_index].waiting.push({now + latency_, std::move(message)});
-    arriving_[in_wheel(now + latency_) * words_ + input_index / 64] |= u64{1} << input_index % 64;
+    arriving_at(now + latency_)[input_index / 64] |= u64{1} << input_index % 64;
     scheduler_.wake(consumer_, now + latency_);
   }
 
   /// Takes note of what arrives in this cycle. The consumer calls it first in each tick; the pushes have woken it in
   /// every cycle in which something arrives. Whether something did.
   bool absorb(Cycle now) {
+    u64* const arriving = arriving_at(now);
+    if (words_ == 1) [[likely]] {
+      // What was new before stays noted: it has another time of arrival.
+      if (*arriving == 0) return false;
+      set_of(kReady)[0] |= set_of(kNew)[0] = std::exchange(*arriving, 0);
+      return true;
+    }
     u64 any = 0;
     for (u32 word = 0; word < words_; ++word) {
-      new_[word] = std::exchange(arriving_[in_wheel(now) * words_ + word], 0);
-      ready_[word] |= new_[word];
-      any |= new_[word];
+      const u64 fresh = set_of(kNew)[word] = std::exchange(arriving[word], 0);
+      set_of(kReady)[word] |= fresh;
+      any |= fresh;
     }
     return any != 0;
   }
@@ -68,7 +73,7 @@ class Funnel {
   template <class F>
   void visit_new(Cycle now, F&& each) const {
     for (u32 word = 0; word < words_; ++word) {
-      for (u64 left = new_[word]; left != 0; left &= left - 1) {
+      for (u64 left = set_of(kNew)[word]; left != 0; left &= left - 1) {
         const u32 input = word * 64 + static_cast<u32>(std::countr_zero(left));
         const Ring<Traveller>& waiting = inputs_[input].waiting;
         for (u32 i = waiting.size(); i > 0 && waiting[i - 1].arrives >= now; --i) {
@@ -87,23 +92,22 @@ class Funnel {
   Cycle arrival(u32 input) const { return inputs_[input].waiting.front().arrives; }
   /// The first input at or after `from`, around the circle, whose front has arrived; kNoInput when there is none.
   u32 next_ready(u32 from) const {
-    return scan(from, [&](u32 word) { return ready_[word]; });
+    return scan(from, [&](u32 word) { return set_of(kReady)[word]; });
   }
   /// Likewise, leaving out inputs whose bit is set in `without`.
   u32 next_ready(u32 from, const std::vector<u64>& without) const {
-    return scan(from, [&](u32 word) { return ready_[word] & ~without[word]; });
+    return scan(from, [&](u32 word) { return set_of(kReady)[word] & ~without[word]; });
   }
   bool any_ready() const {
-    for (const u64 word : ready_) {
-      if (word != 0) return true;
-    }
-    return false;
+    u64 any = 0;
+    for (u32 word = 0; word < words_; ++word) any |= set_of(kReady)[word];
+    return any != 0;
   }
   const T& front(u32 input) const { return inputs_[input].waiting.front().message; }
   T pop(u32 input_index, Cycle now) {
     Input& input = inputs_[input_index];
-    SIM_DCHECK(ready_[input_index / 64] >> input_index % 64 & 1, "pop from input {}, on which nothing has arrived",
-               input_index);
+    SIM_DCHECK(set_of(kReady)[input_index / 64] >> input_index % 64 & 1,
+               "pop from input {}, on which nothing has arrived", input_index);
     if (input.last_pop != now) {
       input.last_pop = now;
       input.pops = 0;
@@ -115,7 +119,7 @@ class Funnel {
     }
     T message = input.waiting.pop().message;
     if (input.waiting.empty() || input.waiting.front().arrives > now) {
-      ready_[input_index / 64] &= ~(u64{1} << input_index % 64);
+      set_of(kReady)[input_index / 64] &= ~(u64{1} << input_index % 64);
     }
     return message;
   }
@@ -148,17 +152,23 @@ class Funnel {
     }
     return kNoInput;
   }
-  u32 in_wheel(Cycle at) const { return static_cast<u32>(at) & wheel_mask_; }
+  // Sets of inputs, one behind the other: a tick that finds nothing touches one cache line.
+  enum Set : u32 {
+    kReady,    // whose front has arrived
+    kNew,      // on which something arrived last
+    kArriving  // from here on, for each cycle of the latency ahead: on which something arrives then
+  };
+  u64* set_of(u32 set) { return &sets_[set * words_]; }
+  const u64* set_of(u32 set) const { return &sets_[set * words_]; }
+  u64* arriving_at(Cycle at) { return set_of(kArriving + (static_cast<u32>(at) & wheel_mask_)); }
 
   Scheduler& scheduler_;
   UnitId consumer_{};
   u32 latency_;
   u32 wheel_mask_;
   u32 words_;
+  std::vector<u64> sets_;
   std::vector<Input> inputs_;
-  std::vector<u64> ready_;     // inputs whose front has arrived
-  std::vector<u64> new_;       // inputs on which something arrived in the last tick
-  std::vector<u64> arriving_;  // per cycle of the latency ahead: inputs on which something arrives then
 };
 
 }  // namespace terrace

@@ -37,29 +37,34 @@ class MissTable {
     return entries_[entry].count < merges_ ? Join::kMerged : Join::kFull;
   }
   Join join(u64 key, const Waiter& waiter) {
-    u32 entry = find(key);
-    Join result = Join::kMerged;
+    const u32 entry = find(key);
     if (entry == kNone) {
       if (free_entries_.empty()) return Join::kFull;
-      result = Join::kFirst;
-      entry = free_entries_.back();
-      free_entries_.pop_back();
-      entries_[entry] = {key, kNone, kNone, 0};
-      insert(key, entry);
-    } else if (entries_[entry].count >= merges_) {
-      return Join::kFull;
+      join_first(key, waiter);
+      return Join::kFirst;
     }
+    if (entries_[entry].count >= merges_) return Join::kFull;
     append(entries_[entry], waiter);
-    return result;
+    return Join::kMerged;
+  }
+  /// Joins with a key of which `would_join` has just said that it would be the first.
+  void join_first(u64 key, const Waiter& waiter) {
+    SIM_DCHECK(find(key) == kNone && !free_entries_.empty(), "key {:#x} is being fetched already, or none can be", key);
+    const u32 entry = free_entries_.back();
+    free_entries_.pop_back();
+    entries_[entry] = {key, kNone, kNone, 0};
+    insert(key, entry);
+    append(entries_[entry], waiter);
   }
   /// The key has arrived: calls `each(waiter)` in order of arrival and frees the entry. Returns how many there were.
   template <class F>
   u32 release(u64 key, F&& each) {
-    const u32 entry = find(key);
+    const u32 place = place_of(key);
+    const u32 entry = index_[place];
     if (entry == kNone) return 0;
     const u32 count = entries_[entry].count;
     u32 node = entries_[entry].first;
-    erase(key);
+    erase_at(place);
     free_entries_.push_back(entry);
     while (node != kNone) {
       // The node is free before its waiter is called: the call may well join again.
@@ -105,23 +110,22 @@ class MissTable {
 
   // Open addressing with linear probing; a hole is closed by moving later entries of the run back.
   u32 home(u64 key) const { return static_cast<u32>(key * 0x9e3779b97f4a7c15 >> index_shift_); }  // Fibonacci hashing
-  u32 find(u64 key) const {
+  /// Where the key stands in the index, or would stand.
+  u32 place_of(u64 key) const {
     const u32 mask = static_cast<u32>(index_.size()) - 1;
-    for (u32 at = home(key);; at = (at + 1) & mask) {
-      if (index_[at] == kNone) return kNone;
-      if (entries_[index_[at]].key == key) return index_[at];
-    }
+    u32 at = home(key);
+    while (index_[at] != kNone && entries_[index_[at]].key != key) at = (at + 1) & mask;
+    return at;
   }
+  u32 find(u64 key) const { return index_[place_of(key)]; }
   void insert(u64 key, u32 entry) {
     const u32 mask = static_cast<u32>(index_.size()) - 1;
     u32 at = home(key);
     while (index_[at] != kNone) at = (at + 1) & mask;
     index_[at] = entry;
   }
-  void erase(u64 key) {
+  void erase_at(u32 hole) {
     const u32 mask = static_cast<u32>(index_.size()) - 1;
-    u32 hole = home(key);
-    while (entries_[index_[hole]].key != key) hole = (hole + 1) & mask;
     for (u32 at = (hole + 1) & mask; index_[at] != kNone; at = (at + 1) & mask) {
       const u32 distance_from_home = (at - home(entries_[index_[at]].key)) & mask;
       if (distance_from_home >= ((at - hole) & mask)) {

@@ -103,7 +103,10 @@ void Scheduler::tick_unit(u32 rank) {
   if (again == kNever) return;
   SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})",
              names_[index(id_by_rank_[rank])], again, now_);
-  wake(id_by_rank_[rank], again);
+  if (again - now_ < kBuckets) [[likely]]
+    set(again, rank);
+  else
+    wake_far(rank, again);
 }
 
 void Scheduler::tick_due() {

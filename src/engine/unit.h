@@ -40,13 +40,17 @@ class Unit {
   /// One line of the log; costs a branch when logging is off.
   template <class... Args>
   void event(Cycle now, fmt::format_string<Args...> format, Args&&... args) {
-    if (log_ == nullptr) [[likely]]
-      return;
+    if (log_ != nullptr) [[unlikely]]
+      write_event(now, format, std::forward<Args>(args)...);
+  }
+
+ private:
+  template <class... Args>
+  [[gnu::cold, gnu::noinline]] void write_event(Cycle now, fmt::format_string<Args...> format, Args&&... args) {
     if (now < log_->from || now >= log_->to) return;
     log_->text += fmt::format("{:>10}  ", now) + fmt::format(format, std::forward<Args>(args)...) + '\n';
   }
 
- private:
   EventLog* log_ = nullptr;
 };
 

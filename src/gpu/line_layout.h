@@ -13,6 +13,7 @@
 #include "dram/dram_config.h"
 #include "engine/even_share.h"
 #include "engine/polynomial_hash.h"
+#include "engine/quotient.h"
 #include "engine/types.h"
 #include "wire/line_map.h"
 
@@ -25,6 +26,7 @@ class LineLayout final : public LineMap {
       : line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
         by_channel_(l2.slice_by == L2Config::SliceBy::kChannel),
         slices_to_choose_(by_channel_ ? l2.slices / dram.channels : l2.slices),
+        by_slices_(slices_to_choose_),
         part_shift_(part_shift) {
     if (!by_channel_ && std::has_single_bit(l2.slices))
       hash_ = PolynomialHash(static_cast<u32>(std::countr_zero(l2.slices)), true);
@@ -45,7 +47,7 @@ class LineLayout final : public LineMap {
     // A fold would leave half of the sets unused: sets are chosen by the same number.
     if (hash_) return (*hash_)(number);
     const u64 folded = number ^ number >> 7 ^ number >> 14 ^ number >> 21;
-    return channel * slices_to_choose_ + static_cast<u32>(folded % slices_to_choose_);
+    return channel * slices_to_choose_ + static_cast<u32>(folded - by_slices_(folded) * slices_to_choose_);
   }
 
  private:
@@ -56,6 +58,7 @@ class LineLayout final : public LineMap {
   u32 line_shift_;
   bool by_channel_;
   u32 slices_to_choose_;
+  Quotient by_slices_;  // numbers of lines have far fewer bits than it takes
   u32 part_shift_;
   std::optional<PolynomialHash> hash_;  // of slices that do not belong to channels
   std::vector<Part> parts_;

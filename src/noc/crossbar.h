@@ -53,21 +53,18 @@ class Crossbar {
     u32 input = 1, output = 1;
   };
   Crossbar(Scheduler& scheduler, const NocConfig& config, u32 inputs, u32 outputs, Ports ports = {})
-      : scheduler_(scheduler), inputs_(inputs), outputs_(outputs) {
+      : scheduler_(scheduler), inputs_(inputs) {
     for (Input& input : inputs_) input.ports = PortTimes(ports.input);
-    for (Output& output : outputs_) {
-      output.ports = PortTimes(ports.output);
-      output.funnel = std::make_unique<Funnel<Wrapped>>(scheduler, inputs, config.latency, config.queue_packets);
-      output.waiting = std::make_unique<WaitingFunnel<Wrapped>>(*output.funnel);
-    }
+    for (u32 i = 0; i < outputs; ++i)
+      outputs_.push_back(std::make_unique<Output>(scheduler, config, inputs, PortTimes(ports.output)));
   }
   void connect_input(u32 input, UnitId sender) {
     inputs_[input].unit = sender;
-    for (Output& output : outputs_) output.funnel->connect_producer(input, sender);
+    for (const auto& output : outputs_) output->funnel.connect_producer(input, sender);
   }
   void connect_output(u32 output, UnitId receiver) {
-    outputs_[output].unit = receiver;
-    outputs_[output].funnel->connect_consumer(receiver);
+    outputs_[output]->unit = receiver;
+    outputs_[output]->funnel.connect_consumer(receiver);
   }
 
   /// For the sender: whether a packet may leave in this cycle. A refused sender is woken when it should ask again.
@@ -76,71 +73,71 @@ class Crossbar {
       scheduler_.wake(inputs_[input].unit, free_at);
       return false;
     }
-    return outputs_[output].funnel->can_push(input, now);
+    return outputs_[output]->funnel.can_push(input, now);
   }
-  /// Whether the input port itself is free; if not, nothing can be sent wherever it goes.
-  bool input_free(u32 input, Cycle now) const { return inputs_[input].ports.next_free() <= now; }
+  /// From when on the input port itself is free; before, nothing can be sent wherever it goes.
+  Cycle input_free_at(u32 input) const { return inputs_[input].ports.next_free(); }
   void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
     inputs_[input].ports.occupy(now + flits);
     inputs_[input].sender.only(tenant);
-    outputs_[output].funnel->push(input, now, {packet, static_cast<u16>(flits), tenant});
+    outputs_[output]->funnel.push(input, now, {packet, static_cast<u16>(flits), tenant});
   }
 
   /// For the receiver, first in each tick.
   void absorb(u32 output_index, Cycle now) {
-    Output& output = outputs_[output_index];
-    output.blame.advance(now);
-    output.waiting->absorb(now);
+    Output& output = *outputs_[output_index];
+    if (output.waiting.counted()) output.blame.advance(now);
+    output.waiting.absorb(now);
   }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
-    Output& output = outputs_[output_index];
+    Output& output = *outputs_[output_index];
     // Most ask in vain, and that is to be cheap: an SM asks in every tick.
-    return output.funnel->any_ready() ? front_of_ready(output, now) : nullptr;
+    return output.funnel.any_ready() ? front_of_ready(output, now) : nullptr;
   }
   /// Takes what `front` showed. What is still there wakes the receiver again.
   Packet receive(u32 output_index, Cycle now) {
-    Output& output = outputs_[output_index];
-    const Wrapped taken = output.waiting->pop(output.turn, now);
+    Output& output = *outputs_[output_index];
+    const Wrapped taken = output.waiting.pop(output.turn, now);
     output.receiver.only(taken.tenant);
-    output.waiting->all_wait_for(output.receiver);
+    output.waiting.all_wait_for(output.receiver);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.ports.occupy(now + taken.flits);
     ++output.stats.packets;
     output.stats.flits += taken.flits;
     output.stats.flits_of[taken.tenant] += taken.flits;
-    if (output.funnel->any_ready()) scheduler_.wake(output.unit, std::max(now + 1, output.ports.next_free()));
+    if (output.funnel.any_ready()) scheduler_.wake(output.unit, std::max(now + 1, output.ports.next_free()));
     return taken.packet;
   }
 
   u32 outputs() const { return static_cast<u32>(outputs_.size()); }
   u32 inputs() const { return static_cast<u32>(inputs_.size()); }
-  NocPortStats& stats(u32 output) { return outputs_[output].stats; }
+  NocPortStats& stats(u32 output) { return outputs_[output]->stats; }
 
   /// From now on: which tenant's packets wait for which tenant at an output. Before the first cycle.
   Blame& enable_blame(u32 output_index, u32 tenants) {
-    Output& output = outputs_[output_index];
+    Output& output = *outputs_[output_index];
     output.blame.enable(tenants);
     output.blame.count(output.receiver, "port", "packets wait for the output port; holder: the packet received last",
                        1);
-    output.waiting->keep_together(output.blame, output.receiver);
+    output.waiting.keep_together(output.blame, output.receiver);
     return output.blame;
   }
   /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for what
   /// the receiver lacks.
-  void refused(u32 output, Resource& lack) { outputs_[output].waiting->all_wait_for(lack); }
+  void refused(u32 output, Resource& lack) { outputs_[output]->waiting.all_wait_for(lack); }
   /// The port of an input, held by the tenant whose packet left last.
   Resource& sender(u32 input) { return inputs_[input].sender; }
-  Blame& blame(u32 output) { return outputs_[output].blame; }
+  Blame& blame(u32 output) { return outputs_[output]->blame; }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) {
-    for (Output& output : outputs_) output.blame.settle(now);
+    for (const auto& output : outputs_) output->blame.settle(now);
   }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
     u32 all = 0;
-    for (u32 input = 0; input < inputs_.size(); ++input) all += outputs_[output].funnel->size(input);
+    for (u32 input = 0; input < inputs_.size(); ++input) all += outputs_[output]->funnel.size(input);
     return all;
   }
 
@@ -172,16 +169,21 @@ class Crossbar {
     PortTimes ports;
     Resource sender;
   };
-  struct Output {
-    std::unique_ptr<Funnel<Wrapped>> funnel;
-    std::unique_ptr<WaitingFunnel<Wrapped>> waiting;  // the receiver's end of it
-    UnitId unit{};
+  /// What each tick of the receiver touches stands together, in front.
+  struct alignas(64) Output {
+    Output(Scheduler& scheduler, const NocConfig& config, u32 inputs, PortTimes its_ports)
+        : funnel(scheduler, inputs, config.latency, config.queue_packets),
+          waiting(funnel),
+          ports(std::move(its_ports)) {}
+    Funnel<Wrapped> funnel;
+    WaitingFunnel<Wrapped> waiting;  // the receiver's end of it
     PortTimes ports;
+    UnitId unit{};
     u32 pointer = 0;  // the input that is asked first
     u32 turn = 0;
+    Resource receiver;  // held by the tenant whose packet was received last
     NocPortStats stats;
     Blame blame;
-    Resource receiver;  // held by the tenant whose packet was received last
   };
 
   const Packet* front_of_ready(Output& output, Cycle now) {
@@ -189,13 +191,13 @@ class Crossbar {
       scheduler_.wake(output.unit, output.ports.next_free());
       return nullptr;
     }
-    output.turn = output.funnel->next_ready(output.pointer);
-    return &output.funnel->front(output.turn).packet;
+    output.turn = output.funnel.next_ready(output.pointer);
+    return &output.funnel.front(output.turn).packet;
   }
 
   Scheduler& scheduler_;
   std::vector<Input> inputs_;
-  std::vector<Output> outputs_;
+  std::vector<std::unique_ptr<Output>> outputs_;
 };
 
 }  // namespace terrace

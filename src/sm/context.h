@@ -55,15 +55,16 @@ struct SmContext {
     return all;
   }
 
+  // Every tick looks at the first of these.
+  std::array<u64, kPipes> ready_{};  // warps whose next instruction may issue, by pipe
+  u32 live_blocks_ = 0;
+  std::array<u64, kWheel / 64> asleep_slots_{};
+  std::array<u64, kWheel> asleep_{};  // warps to look at again, by cycle
+  u64 free_slots_ = 0;
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::array<Warp, 64> warps_;
   std::array<Scoreboard, 64> scoreboards_;
   std::array<Block, 64> blocks_;
-  std::array<u64, kPipes> ready_{};   // warps whose next instruction may issue, by pipe
-  std::array<u64, kWheel> asleep_{};  // warps to look at again, by cycle
-  std::array<u64, kWheel / 64> asleep_slots_{};
-  u64 free_slots_ = 0;
-  u32 live_blocks_ = 0;
 };
 
 }  // namespace terrace

@@ -140,11 +140,13 @@ void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
 
 void Sm::issue(Cycle now) {
   issued_ = false;
+  could_issue_ = issuable() != 0;
   if (now < held_until_) [[unlikely]]
     return account_cycles(now, false);
   // An SM that waits for memory has nothing to issue in most ticks.
-  if (issuable() != 0) {
+  if (could_issue_) {
     for (u32 i = 0; i < config_.schedulers; ++i) issue_from(i, now);
+    could_issue_ = issuable() != 0;
   }
   account_cycles(now, issued_);
 }
@@ -343,20 +345,21 @@ void Sm::settle(Cycle now) {
 
 u64 Sm::issuable() const {
   u64 all = 0;
-  for (u32 pipe = 0; pipe < kPipes; ++pipe) {
-    if (pipe != kGlobalPipe || !memory_.full()) all |= ready_[pipe];
-  }
-  return all;
+  for (u32 pipe = 0; pipe < kPipes; ++pipe) all |= pipe == kGlobalPipe ? 0 : ready_[pipe];
+  return memory_.full() ? all : all | ready_[kGlobalPipe];
 }
 
 Cycle Sm::next_wakeup(Cycle now) const {
   Cycle next = memory_.next_wakeup(now);
   // A full load-store unit holds back its warps until it has made progress, which it wakes up for itself.
-  if (issuable() != 0 || !finished_.empty()) {
+  if (could_issue_ || !finished_.empty()) {
     if (held_until_ <= now + 1 || !finished_.empty()) [[likely]]
       return now + 1;
     next = std::min(next, held_until_);
   }
+  u64 any_asleep = 0;
+  for (const u64 word : asleep_slots_) any_asleep |= word;
+  if (any_asleep == 0) return next;
   const u32 first = (now + 1) % kWheel;
   // The wheel as a circle from the next cycle on.
   constexpr u32 kWords = kWheel / 64;

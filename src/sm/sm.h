@@ -154,26 +154,28 @@ class Sm final : public Unit, private SmContext {
   UnitId self_{};
   const SmId id_;
   const SmConfig& config_;
+  // What every tick looks at stands together; what is large and seldom needed, behind.
+  Cycle held_until_ = 0;  // kNever: held
+  Cycle stalled_since_ = kNever;
+  bool stops_when_drained_ = false;
+  bool issued_ = false;
+  bool could_issue_ = false;         // after this tick: some warp is ready and no full queue holds it back
+  std::vector<BlockDone> finished_;  // not yet told to the dispatcher
+  std::vector<LoadStoreUnit::Done> completed_;
+  StoreLog stores_;
   Wiring wiring_;
   LoadStoreUnit memory_;
   std::vector<u64> scheduler_slots_;                      // which warp slots each scheduler serves
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
   u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;
-  Cycle held_until_ = 0;  // kNever: held
-  bool stops_when_drained_ = false;
   std::vector<SmContext> aside_;                       // by tenant, when they take turns
   PerTenant<u64> warps_seen_;                          // likewise, since the epoch began
   std::optional<TenantId> root_;                       // whose page tables the SM uses; none before its first block
                                                        // and while tenants share it
   std::array<LaunchId, kMaxTenants> newest_launch_{};  // of each tenant, that has had a block here
-  std::vector<BlockDone> finished_;                    // not yet told to the dispatcher
-  std::vector<LoadStoreUnit::Done> completed_;
-  StoreLog stores_;
-  Effect effect_;
-  bool issued_ = false;
   std::optional<SmFault> fault_;
-  Cycle stalled_since_ = kNever;
+  Effect effect_;
 };
 
 }  // namespace terrace

@@ -189,21 +189,22 @@ class Translator {
   MissTable<WaitRef> misses_;
   Pool<Wait> waits_;
   Pool<Parked> parked_;
+  // What every tick of the SM touches stands together.
   ParkedRef ready_first_, ready_last_;
-  // The pages, or lines, that the instruction at the head has looked up.
-  u32 pages_ = 0;
-  u32 last_page_ = 0;
-  std::array<u64, kMaxLines> page_number_{};
-  std::array<Page, kMaxLines> page_{};
+  // The page at the head found no place, and no answer has come since:
+  bool awaits_answer_ = false;  // for a miss,
+  bool awaits_place_ = false;   // or on the way to the L2 TLB
   struct NewPage {
     TenantId tenant;
     VirtAddr va;
   };
   std::vector<NewPage> new_pages_;
+  // The pages, or lines, that the instruction at the head has looked up.
+  u32 pages_ = 0;
+  u32 last_page_ = 0;
+  std::array<u64, kMaxLines> page_number_{};
+  std::array<Page, kMaxLines> page_{};
   PerTenant<u32> most_stalled_;
-  // The page at the head found no place, and no answer has come since:
-  bool awaits_answer_ = false;  // for a miss,
-  bool awaits_place_ = false;   // or on the way to the L2 TLB
 };
 
 template <class F>

@@ -12,7 +12,6 @@ L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
       wiring_(std::move(wiring)),
       requests_(wiring_.requests),
       tlbs_(wiring_.tlbs, Tlb(config, wiring_.mistake)),
-      tlb_ports_(wiring_.tlbs, CyclePorts(config.ports)),
       taken_banks_(wiring_.tlbs),
       passed_over_((wiring_.replies.size() + 63) / 64),
       fill_policy_(config.fill.make(
@@ -33,6 +32,7 @@ L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
       ports_.push_back({mmu.requests, input, number, WaitingRing<Miss>(config.miss_entries)});
     }
   }
+  for (u32 i = 0; i < wiring_.tlbs; ++i) tlb_ports_.emplace_back(config.ports);
   at_mmu_.resize(wiring_.mmus.size());
   for (u32 i = 0; i < wiring_.replies.size(); ++i) outbox_.emplace_back(wiring_.replies_per_port);
   sending_.reserve(wiring_.replies.size());
