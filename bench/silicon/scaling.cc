@@ -44,7 +44,7 @@ const std::vector<Subject>& subjects() {
       {"dwt2d:variant=cd", "memory", false},
       {"gesummv:variant=cd,rows=65536,columns=1024,ld=1024", "memory", false},
       {"pvc:variant=cd,records=2000000", "memory", true},
-      {"sc:variant=cd,points=1081344,dimensions=64", "memory", false},
+      {"sc:variant=cd,points=270336,dimensions=64", "memory", false},
   };
   return kAll;
 }
@@ -123,7 +123,7 @@ class Shadow {
         module_(gpu.load(own_module(folder))),
         stream_(gpu.make_stream()),
         look_(gpu.make_stream()),
-        stop_(static_cast<volatile u32*>(gpu.allocate_on_host(sizeof(u32)))),
+        stop_(gpu.allocate(sizeof(u32))),
         counts_(gpu.allocate(2 * sizeof(u32))),
         present_(gpu.allocate(kMostSms * sizeof(u32))),
         per_sm_(gpu.threads_per_sm() / kThreads),
@@ -157,7 +157,9 @@ class Shadow {
   }
   void wake() {
     if (!asleep_) return;
-    *stop_ = 1;
+    const u32 one = 1;
+    gpu_.start_upload(stop_, &one, sizeof one, look_);
+    gpu_.wait(look_);
     gpu_.wait(stream_);
     asleep_ = false;
   }
@@ -167,8 +169,8 @@ class Shadow {
   static constexpr u64 kLimit = 120'000'000'000;  // nanoseconds: after two minutes it ends by itself
 
   void start(u32 first) {
-    *stop_ = 0;
     const std::vector<u8> zero(kMostSms * sizeof(u32));
+    gpu_.start_upload(stop_, zero.data(), sizeof(u32), stream_);
     gpu_.start_upload(counts_, zero.data(), 2 * sizeof(u32), stream_);
     gpu_.start_upload(present_, zero.data(), zero.size(), stream_);
     gpu_.wait(stream_);
@@ -176,15 +178,14 @@ class Shadow {
     launch.kernel = "shadow";
     launch.grid = {blocks_};
     launch.block = {kThreads};
-    launch.argument(reinterpret_cast<u64>(stop_)).argument(counts_).argument(present_).argument(first).argument(kLimit);
+    launch.argument(stop_).argument(counts_).argument(present_).argument(first).argument(kLimit);
     gpu_.start(module_, launch, stream_);
   }
 
   Gpu& gpu_;
   Gpu::Module* module_;
   Gpu::Stream *stream_, *look_;
-  volatile u32* stop_;
-  Gpu::Address counts_, present_;
+  Gpu::Address stop_, counts_, present_;
   u32 per_sm_, blocks_;
   std::vector<u32> numbers_;  // of the SMs there are, rising
   bool asleep_ = false;

@@ -20,7 +20,9 @@ __device__ __forceinline__ void doze(u32 length) {
 // The shadow kernel of CD-search's Listing 1: so many blocks of 1,024 threads that they just fill the GPU. Those on SMs
 // below `first` leave, the others sleep on theirs until the host says stop. A block leaves only when all have started: a
 // place that is given up early would take a block that should sleep elsewhere. counts: blocks that have started, blocks
-// that have gone to sleep. present: by SM, how many blocks began there. Ends by itself at `limit` nanoseconds.
+// that have gone to sleep. present: by SM, how many blocks began there. Ends by itself at `limit` nanoseconds. The word
+// `stop` lies in the GPU's memory and is read about a thousand times a second by each block: reads of the host's memory
+// would cross the bus and hold up the memory system on which the program is measured.
 extern "C" __global__ void shadow(volatile u32* stop, u32* counts, u32* present, u32 first, u64 limit) {
   if (threadIdx.x == 0) {
     const u64 end = nanoseconds() + limit;
@@ -31,7 +33,7 @@ extern "C" __global__ void shadow(volatile u32* stop, u32* counts, u32* present,
     while (*started < gridDim.x && nanoseconds() < end) doze(2000);
     if (sm >= first) {
       atomicAdd(&counts[1], 1u);
-      while (*stop == 0 && nanoseconds() < end) doze(20000);
+      while (*stop == 0 && nanoseconds() < end) doze(1000000);
     }
   }
   __syncthreads();

@@ -56,7 +56,6 @@ Function<void*, int, int> set_attribute("cuFuncSetAttribute");
 Function<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**>
     launch_kernel("cuLaunchKernel");
 Function<int*, int, int> device_attribute("cuDeviceGetAttribute");
-Function<void**, std::size_t, unsigned> host_alloc("cuMemHostAlloc");
 Function<void**, unsigned> stream_create("cuStreamCreate");
 Function<void*> stream_synchronize("cuStreamSynchronize");
 Function<u64, u64, std::size_t, void*> copy_async("cuMemcpyDtoDAsync_v2");
@@ -76,7 +75,6 @@ void Function<Args...>::explain(Result result) const {
 constexpr int kMaxDynamicShared = 8;             // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr int kMultiprocessors = 16;             // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 constexpr int kThreadsPerMultiprocessor = 39;    // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
-constexpr unsigned kMappedHostMemory = 2;        // CU_MEMHOSTALLOC_DEVICEMAP
 constexpr unsigned kNonBlockingStream = 1;       // CU_STREAM_NON_BLOCKING
 constexpr u32 kSharedWithoutAsking = 48 * 1024;  // a block may have this much by default (CUDA programming guide)
 
@@ -164,13 +162,6 @@ u32 Gpu::threads_per_sm() const {
   int value = 0;
   device_attribute(&value, kThreadsPerMultiprocessor, 0);
   return static_cast<u32>(value);
-}
-
-void* Gpu::allocate_on_host(u64 bytes) {
-  void* memory = nullptr;
-  host_alloc(&memory, bytes, kMappedHostMemory);
-  std::memset(memory, 0, bytes);
-  return memory;
 }
 
 Gpu::Stream* Gpu::make_stream() {

@@ -32,8 +32,6 @@ class Gpu {
 
   u32 sms() const;
   u32 threads_per_sm() const;
-  /// Memory of the host that kernels reach at the same address; zero-filled, for the rest of the process.
-  void* allocate_on_host(u64 bytes);
 
   /// Streams do not wait for each other, nor for anything above; what follows does not wait for its end.
   struct Stream;
