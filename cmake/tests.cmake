@@ -1,4 +1,5 @@
-# Tests link into few executables, one per kind; ctest lists each test by its own name.
+# Tests link into few executables, one per kind. ctest lists each test by its own name, except where sanitizers make a program
+# start slowly: there a program runs its tests in shards, each of many tests.
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 include(GoogleTest)
@@ -27,6 +28,18 @@ function(terrace_tests name)
   endif()
 endfunction()
 function(terrace_list_tests name)
+  if(TERRACE_SANITIZE)
+    # Starting takes 0.4 s, so that thousands of tests of their own would take longer to start than to run. Every 40th test
+    # shares a process: the tests of a suite, which tend to be alike in length, spread over all shards.
+    set(shards 40)
+    math(EXPR last "${shards} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.part_${shard}_of_${shards} COMMAND ${name})
+      set_tests_properties(${name}.part_${shard}_of_${shards} PROPERTIES LABELS ${name} TIMEOUT 1800
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+    return()
+  endif()
   # NO_PRETTY_VALUES: parameters have names in words; their values would be printed as bytes.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES LABELS ${name} TIMEOUT 900 ${ARGN})
 endfunction()
