@@ -13,8 +13,9 @@ namespace {
 
 thread_local int last_error = kSuccess;
 
-constexpr int kComputeMajor = 9, kComputeMinor = 0;  // as the PTX that the simulator reads
-constexpr std::size_t kUsualSharedBytes = 48 << 10;  // what a block has without asking for more
+constexpr int kComputeMajor = 9, kComputeMinor = 0;                // as the PTX that the simulator reads
+constexpr int kLimitPrintfFifoSize = 1, kLimitMallocHeapSize = 2;  // as CUDA numbers them
+constexpr std::size_t kUsualSharedBytes = 48 << 10;                // what a block has without asking for more
 
 /// cudaDeviceProp of CUDA 13. What the simulated device has nothing to say about stays zero.
 struct Properties13 {
@@ -321,11 +322,22 @@ TERRACE_API int cudaDeviceGetCacheConfig(int* config) {
 TERRACE_API int cudaDeviceSetSharedMemConfig(int) {
   return kSuccess;
 }
-TERRACE_API int cudaDeviceSetLimit(int, std::size_t) {
-  return kSuccess;
+TERRACE_API int cudaDeviceSetLimit(int limit, std::size_t value) {
+  if (limit != kLimitMallocHeapSize) return kSuccess;
+  Writer fields;
+  fields.u32(1).u64(value);
+  return done(Link::instance().ask_status(Call::kHeapBytes, fields));
 }
-TERRACE_API int cudaDeviceGetLimit(std::size_t* value, int) {
-  *value = 1024;  // cudaLimitStackSize's default; the others are not bounded here
+TERRACE_API int cudaDeviceGetLimit(std::size_t* value, int limit) {
+  if (limit == kLimitMallocHeapSize) {
+    Writer fields;
+    fields.u32(0).u64(0);
+    const Answer answer = Link::instance().ask(Call::kHeapBytes, fields);
+    *value = answer.reader().u64();
+    return done(answer.status);
+  }
+  // cudaLimitStackSize's default; the others are not bounded here.
+  *value = limit == kLimitPrintfFifoSize ? std::size_t{1} << 20 : 1024;
   return kSuccess;
 }
 TERRACE_API int cudaDeviceCanAccessPeer(int* can, int, int) {

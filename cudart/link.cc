@@ -109,6 +109,12 @@ Answer Link::ask(Call call, const Writer& fields) {
       reads_.erase(found);
       continue;
     }
+    if (header.call == static_cast<std::uint32_t>(Call::kPrinted)) {
+      const auto text = reader.data();
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);  // a process that ends may have closed its streams already
+      continue;
+    }
     if (header.call == static_cast<std::uint32_t>(Call::kManagedBytes)) {
       const std::uint64_t address = reader.u64();
       const auto bytes = reader.data();

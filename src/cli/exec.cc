@@ -13,7 +13,7 @@ namespace terrace {
 int exec_command(const CommandLine& line) {
   std::optional<OutputFile> json;  // opened first, so that a file that cannot be written is reported at once
   if (!line.exec.json.empty()) json.emplace(line.exec.json);
-  const ExecResult result = execute_program(line.exec);
+  const ExecResult result = execute_program(line.exec, write_stdout);
   write_stdout(exec_text(result));
   if (json) {
     json->write(json_text(exec_tree(result)));

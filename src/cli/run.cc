@@ -138,6 +138,7 @@ int run_command(const CommandLine& line) {
     page.emplace(line.live, fmt::format("terrace run {}", request.config.run.tenants), "run", line.quiet);
     show_live(*page, request);
   }
+  request.print = write_stdout;
   RunResult result = simulate(request);
   page.reset();
   progress.finish();

@@ -36,6 +36,7 @@ HostSession::Outcome HostSession::handle(const Message& message, std::vector<Mes
     if (!fields.good() && answer.status == Status::kSuccess) answer.status = Status::kInvalidValue;
   }
   for (; !deliveries_.empty(); deliveries_.pop_front()) answers.push_back(std::move(deliveries_.front()));
+  deliver_printed(answers);
   if (ran_) deliver_managed(answers);
   Writer whole;
   whole.u32(static_cast<u32>(answer.status))
@@ -56,6 +57,7 @@ bool HostSession::needs_wait(const Message& message) const {
     case Call::kEventElapsed:
     case Call::kWait:
     case Call::kReset:
+    case Call::kHeapBytes:
     case Call::kGoodbye:
     case Call::kLoadModule:  // its variables are written
       return true;
@@ -143,6 +145,9 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
     case Call::kReset:
       clear();
       break;
+    case Call::kHeapBytes:
+      heap(fields, answer);
+      break;
     default:
       answer.status = Status::kInvalidValue;
       answer.sentence = fmt::format("call {} is not known", static_cast<u32>(call));
@@ -163,6 +168,23 @@ void HostSession::describe_device(Answer& answer) const {
       .u32(device.sm_shared_bytes)
       .u32(device.core_mhz)
       .u32(device.l2_bytes);
+}
+
+/// cudaLimitMallocHeapSize. As in CUDA it is too late once a kernel has been launched that takes memory.
+void HostSession::heap(Reader& fields, Answer& answer) {
+  const bool change = fields.u32() != 0;
+  const u64 bytes = fields.u64();
+  if (change && (!fields.good() || bytes > setup_.device.memory_bytes || !machine_.set_heap_bytes(bytes)))
+    answer.status = Status::kInvalidValue;
+  answer.fields.u64(machine_.heap_bytes());
+}
+
+void HostSession::deliver_printed(std::vector<Message>& answers) {
+  const std::string text = machine_.take_printed();
+  if (text.empty()) return;
+  Writer fields;
+  fields.text(text);
+  answers.push_back({Call::kPrinted, fields.bytes()});
 }
 
 void HostSession::load_module(Reader& fields, Answer& answer) {
@@ -590,6 +612,16 @@ void HostSession::launch(Reader& fields, Answer& answer) {
       local_bytes_ = bytes;
     }
   }
+  if (kernel.code->uses_heap && !counts_heap_) {
+    const u64 bytes = whole_pages(machine_.heap_bytes());
+    if (bytes > setup_.device.memory_bytes - std::min(setup_.device.memory_bytes, used_bytes_)) {
+      answer.status = Status::kLaunchOutOfResources;
+      answer.sentence = fmt::format("kernel {} needs a device heap of {} bytes, more than is free", kernel.name, bytes);
+      return;
+    }
+    used_bytes_ += bytes;
+    counts_heap_ = true;
+  }
   launch.module = kernel.module;
   launch.kernel = kernel.name;
   launch.dynamic_shared_bytes = static_cast<u32>(shared);
@@ -626,6 +658,9 @@ void HostSession::clear() {
   modules_ = 0;
   used_bytes_ = 0;
   local_bytes_ = 0;
+  counts_heap_ = false;
+  machine_.set_heap_bytes(ptx::DeviceHeap::kBytes);
+  machine_.take_printed();  // nobody is there to read it
   ran_ = false;
 }
 

@@ -103,6 +103,8 @@ class HostSession {
   void launch(Reader& fields, Answer& answer);
   void occupancy(Reader& fields, Answer& answer);
   void describe_device(Answer& answer) const;
+  void heap(Reader& fields, Answer& answer);
+  void deliver_printed(std::vector<Message>& answers);
 
   /// The memory of a call on the device, or nothing: then the answer says so.
   bool contains(const Area& area) const;
@@ -133,7 +135,8 @@ class HostSession {
   u64 issued_bytes_ = 0;  // of copies
   u64 code_hash_ = 0, launches_ = 0;
   u64 local_bytes_ = 0;
-  bool ran_ = false;  // since managed memory was last compared
+  bool counts_heap_ = false;  // in used_bytes_
+  bool ran_ = false;          // since managed memory was last compared
 };
 
 }  // namespace terrace::cuda

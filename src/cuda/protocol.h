@@ -16,7 +16,7 @@
 
 namespace terrace::cuda {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 /// The environment variable that names the socket.
 inline constexpr const char* kSocketVariable = "TERRACE_SOCKET";
 
@@ -48,10 +48,12 @@ enum class Call : std::uint32_t {
   kDevice,            // -> DeviceFacts, as fields
   kOccupancy,         // kernel, threads of a block, dynamic shared bytes -> blocks of an SM
   kReset,             // frees everything
+  kHeapBytes,         // whether to change it, bytes -> bytes of the device heap
   // From the simulator.
   kAnswer = 100,
   kReadDone,      // number of the read, bytes: goes ahead of an answer
   kManagedBytes,  // address, bytes: likewise
+  kPrinted,       // text that kernels printed: likewise
 };
 
 /// What the simulator answers, as CUDA numbers errors.

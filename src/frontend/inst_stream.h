@@ -9,8 +9,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/types.h"
@@ -78,18 +80,21 @@ class StoreLog {
  public:
   /// A store that continues the previous one is merged with it.
   void push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 count);
+  /// Something else that may be seen only when the cycle ends. It is done in its place among the stores.
+  void defer(std::function<void()> action);
   /// In the order in which they were pushed.
   void commit();
   bool empty() const { return entries_.empty(); }
 
  private:
   struct Entry {
-    GuestMemory* memory;
+    GuestMemory* memory;  // null: an action
     VirtAddr va;
-    u32 first, count;  // in bytes_
+    u32 first, count;  // in bytes_, or in actions_
   };
   std::vector<Entry> entries_;
   std::vector<u8> bytes_;
+  std::vector<std::function<void()>> actions_;
 };
 
 /// What a kernel launch asks of an SM; block dispatch is limited by these.
@@ -115,10 +120,16 @@ struct BlockImage {
   std::vector<u8> bytes;
 };
 
+/// Gets text that kernels print.
+using Printer = std::function<void(std::string_view)>;
+
 class InstStream {
  public:
   virtual ~InstStream() = default;
 
+  /// Where text goes that kernels print, from now on; nowhere, if the printer is empty. It comes when a launch ends, and
+  /// what waits goes to the printer so far. Streams whose kernels cannot print have nothing to do.
+  virtual void print_to(Printer) {}
   /// The program runs, for the first time or again: variables of its device code have their initial values.
   virtual void begin_run() {}
   /// A launch begins; others may be in flight. One that does not fit its kernel is an InputError.

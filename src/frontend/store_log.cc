@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
+#include <utility>
 
 #include "frontend/inst_stream.h"
 
@@ -20,10 +21,21 @@ void StoreLog::push(GuestMemory& memory, VirtAddr va, const void* bytes, u32 cou
   entries_.push_back({&memory, va, first, count});
 }
 
+void StoreLog::defer(std::function<void()> action) {
+  entries_.push_back({nullptr, {}, static_cast<u32>(actions_.size()), 0});
+  actions_.push_back(std::move(action));
+}
+
 void StoreLog::commit() {
-  for (const Entry& entry : entries_) std::memcpy(entry.memory->at(entry.va), bytes_.data() + entry.first, entry.count);
+  for (const Entry& entry : entries_) {
+    if (entry.memory == nullptr) [[unlikely]]
+      actions_[entry.first]();
+    else
+      std::memcpy(entry.memory->at(entry.va), bytes_.data() + entry.first, entry.count);
+  }
   entries_.clear();
   bytes_.clear();
+  actions_.clear();
 }
 
 }  // namespace terrace

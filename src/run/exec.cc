@@ -102,7 +102,7 @@ std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream,
   return kernels;
 }
 
-ExecResult execute_program(const ExecOptions& options) {
+ExecResult execute_program(const ExecOptions& options, const Printer& print) {
   Loaded loaded = load(options);
   Program& program = *loaded.instance.program;
   const DeviceCode& code = loaded.instance.code;
@@ -118,7 +118,13 @@ ExecResult execute_program(const ExecOptions& options) {
   const std::unique_ptr<InstStream> stream = make_stream(code, memory);
   program.initialise(memory);
   const auto from = std::chrono::steady_clock::now();
-  result.kernels = run_functionally(program, *stream, memory);
+  stream->print_to(print);
+  try {
+    result.kernels = run_functionally(program, *stream, memory);
+  } catch (...) {
+    stream->print_to({});  // what was printed may say why
+    throw;
+  }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
   for (const auto& [kernel, counts] : result.kernels) result.total += counts;
   result.digest = memory.digest();

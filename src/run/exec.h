@@ -45,8 +45,9 @@ struct ExecResult {
 /// Runs every launch of a program whose buffers are allocated and filled; counts by kernel.
 std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory);
 
-/// Runs the program. Wrong input, or a program that touches what is not its own, is an InputError.
-ExecResult execute_program(const ExecOptions& options);
+/// Runs the program; `print` gets what its kernels print, launch by launch. Wrong input, or a program that touches what
+/// is not its own, is an InputError.
+ExecResult execute_program(const ExecOptions& options, const Printer& print = {});
 
 /// For a person, and for a file ("terrace.exec/1").
 std::string exec_text(const ExecResult& result);

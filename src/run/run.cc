@@ -162,8 +162,19 @@ RunResult simulate(const RunRequest& request) {
         limits.cycles == kNever ? -1.0 : static_cast<double>(running.now()) / static_cast<double>(limits.cycles);
     request.progress(part, running.now(), all_issued(running));
   };
+  const auto print_to = [&](const Printer& printer) {
+    if (!request.print) return;
+    for (const TenantView& tenant : tenants) tenant.stream->print_to(printer);
+  };
+  print_to(request.print);
   const auto started = std::chrono::steady_clock::now();
-  gpu.run(limits, observe);
+  try {
+    gpu.run(limits, observe);
+  } catch (...) {
+    print_to({});  // what was printed may say why
+    throw;
+  }
+  print_to({});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
   RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/scheduler.h"
@@ -37,6 +38,8 @@ struct RunRequest {
   /// Called as often, for those who want to see more of the machine.
   std::function<void(const Gpu&)> watch;
   Scheduler::Options options;
+  /// Gets what kernels print, when their launches end; without it the text is lost.
+  std::function<void(std::string_view)> print;
   std::string log;                       // UNIT@FROM:TO, or empty
   bool timeline = false;                 // statistics at the end of each epoch (run.epoch):
   std::vector<std::string> timeline_of;  // those whose names begin so; all when empty

@@ -54,6 +54,17 @@ TEST(Cuda, ServesTheCallsOfAProgramWhosePtxIsPlainOrCompressed) {
   }
 }
 
+TEST(Cuda, ShowsWhatKernelsPrintWhereTheProgramPrints) {
+  const Scratch scratch;
+  const Outcome outcome = run_cuda({"--", api(), "print"}, scratch);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(
+      outcome.out.starts_with("before\n7 squared is 49 (device, 0.0)\n8 squared is 64 (device, 0.5)\n"
+                              "9 squared is 81 (device, 1.0)\nafter\n1 squared is 1 (device, 0.0)\n"))
+      << outcome.out;
+}
+
 TEST(Cuda, RunsProcessesAsTenantsWithOneDigestEachTime) {
   std::string digest;
   for (int i = 0; i < 3; ++i) {

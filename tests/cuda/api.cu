@@ -1,5 +1,5 @@
 // A CUDA program that uses the runtime as programs do, and checks what comes back. Its argument says which part:
-// what is tested elsewhere needs a process that behaves (`all`), or one that does not (`fault`, `killed`, `crash`, `hang`).
+// what is tested elsewhere needs a process that behaves (`all`, `print`), or one that does not (`fault`, `killed`, `crash`, `hang`).
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +50,20 @@ __global__ void spin(int* data, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) sum = sum * 3 + data[0];
   data[1] = sum;
+}
+
+// The device runtime, as CUDA's headers declare it.
+extern "C" __device__ int printf(const char* format, ...);
+extern "C" __device__ void* malloc(size_t bytes);
+extern "C" __device__ void free(void* memory);
+__global__ void print_squares(int first) {
+  int* square = static_cast<int*>(malloc(sizeof(int)));
+  *static_cast<volatile int*>(square) = (first + threadIdx.x) * (first + threadIdx.x);
+  printf("%d squared is %d (%s, %.1f)\n", first + threadIdx.x, *square, "device", 0.5f * threadIdx.x);
+  free(square);
+}
+__global__ void take(void** to, size_t bytes) {
+  *to = malloc(bytes);
 }
 
 static void memory() {
@@ -244,6 +258,30 @@ static void device() {
   EXPECT(cudaGraphCreate(&graph, 0) == 801 && cudaGetLastError() == 801);
 }
 
+static void print() {
+  size_t bytes = 0;
+  OK(cudaDeviceGetLimit(&bytes, 2));
+  EXPECT(bytes == 8 << 20);
+  OK(cudaDeviceSetLimit(2, 1 << 20));
+  OK(cudaDeviceGetLimit(&bytes, 2));
+  EXPECT(bytes == 1 << 20);
+  void **place = nullptr, *got = nullptr;
+  OK(cudaMalloc((void**)&place, sizeof(void*)));
+  take<<<1, 1>>>(place, 1 << 20);
+  OK(cudaMemcpy(&got, place, sizeof got, cudaMemcpyDeviceToHost));
+  EXPECT(got != nullptr);
+  take<<<1, 1>>>(place, 1);
+  OK(cudaMemcpy(&got, place, sizeof got, cudaMemcpyDeviceToHost));
+  EXPECT(got == nullptr);
+  EXPECT(cudaDeviceSetLimit(2, 2 << 20) == 1 && cudaGetLastError() == 1);  // too late
+  OK(cudaDeviceReset());
+  printf("before\n");
+  print_squares<<<1, 3>>>(7);
+  OK(cudaDeviceSynchronize());
+  printf("after\n");
+  print_squares<<<1, 1>>>(1);  // shown when the process ends
+}
+
 int main(int argc, char** argv) {
   const char* part = argc > 1 ? argv[1] : "all";
   if (strcmp(part, "all") == 0) {
@@ -257,6 +295,7 @@ int main(int argc, char** argv) {
     printf("all parts passed\n");
     return 0;
   }
+  if (strcmp(part, "print") == 0) return print(), 0;
   int* data = nullptr;
   OK(cudaMalloc((void**)&data, 64));
   OK(cudaMemset(data, 0, 64));

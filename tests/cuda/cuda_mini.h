@@ -75,6 +75,8 @@ cudaError_t cudaGetDeviceProperties(void*, int);
 cudaError_t cudaDeviceGetAttribute(int*, int, int);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceSetLimit(int limit, size_t value);
+cudaError_t cudaDeviceGetLimit(size_t* value, int limit);
 cudaError_t cudaMalloc(void**, size_t);
 cudaError_t cudaFree(void*);
 cudaError_t cudaMallocManaged(void**, size_t, unsigned);

@@ -254,7 +254,8 @@ TEST(PtxControl, AnAssertionOfTheWrongShapeIsRefused) {
                   module_text(".extern .func __assertfail();\n.visible .entry k() {\ncall "
                               "__assertfail;\nret;\n}\n"));
             }),
-            "test.ptx:6: call: takes a message, a file, a line, a function and the size of a character; declare it as "
+            "test.ptx:6: call: __assertfail takes a message, a file, a line, a function and the size of a character; "
+            "declare it as "
             "assert.h does");
 }
 

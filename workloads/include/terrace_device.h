@@ -57,6 +57,15 @@ extern const __device__ terrace_device::BlockIndex blockIdx;
 extern const __device__ terrace_device::BlockDimension blockDim;
 extern const __device__ terrace_device::GridDimension gridDim;
 
+// The device runtime. printf becomes a call of vprintf.
+extern "C" __device__ int printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+extern "C" __device__ void* malloc(unsigned long bytes);
+extern "C" __device__ void free(void* memory);
+extern "C" __device__ __attribute__((noreturn)) void __assertfail(const char* message, const char* file, u32 line,
+                                                                  const char* function, unsigned long char_bytes);
+#define assert(condition) \
+  ((condition) ? void() : __assertfail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, sizeof(char)))
+
 struct __attribute__((aligned(8))) float2 {
   float x, y;
 };

@@ -158,7 +158,7 @@ std::vector<const Function*> reachable(const Module& module, const Function& ker
         const auto callee = module.function_index.find(operand.name);
         if (callee == module.function_index.end()) continue;
         const Function* function = &module.functions[callee->second];
-        if (is_assertion(*function)) continue;
+        if (is_provided(*function)) continue;
         if (known.insert(function).second) found.push_back(function);
       }
     }

@@ -206,6 +206,9 @@ void decode_activemask(Decoding&);
 void decode_redux(Decoding&);
 void decode_elect(Decoding&);
 
+/// Whether the machine itself does what a function does that the module only declares (execute/device_runtime.h).
+bool is_provided(const Function& function);
+
 /// What runs when lanes fall off a function's end.
 Handler end_of_function(bool entry);
 

@@ -91,6 +91,7 @@ struct Code {
   u32 scoreboard_names = 0;
   u32 local_bytes = 0;  // per thread, all frames
   u32 static_shared_bytes = 0;
+  bool uses_heap = false;                                       // malloc and free
   u32 slots_total = 0, predicates_total = 0, params_total = 0;  // deepest chain of calls without recursion
 };
 

@@ -147,6 +147,22 @@ void fault_outside(Execution& x, u32 lane, Space space, u64 address, u32 bytes, 
   x.machine.raise_fault(x, lane, fmt::format("{} {} bytes at {}", verb(writes), bytes, where));
 }
 
+const u8* generic_byte(const Execution& x, u64 address, u32 lane) {
+  if (const u64 offset = address - GuestMemory::kSharedWindow; offset < GuestMemory::kWindowBytes)
+    return offset < x.block.shared.size() ? x.block.shared.data() + offset : nullptr;
+  if (const u64 offset = address - GuestMemory::kLocalWindow; offset < GuestMemory::kWindowBytes)
+    return offset < x.launch.code->local_bytes ? x.memory.at({local_address(x, offset, lane)}) : nullptr;
+  return x.memory.contains({address}, 1) ? x.memory.at({address}) : nullptr;
+}
+
+void fault_generic(Execution& x, u32 lane, u64 address) {
+  if (address - GuestMemory::kSharedWindow < GuestMemory::kWindowBytes)
+    return fault_outside(x, lane, Space::kShared, address - GuestMemory::kSharedWindow, 1, false);
+  if (address - GuestMemory::kLocalWindow < GuestMemory::kWindowBytes)
+    return fault_outside(x, lane, Space::kLocal, address - GuestMemory::kLocalWindow, 1, false);
+  fault_outside(x, lane, Space::kGlobal, address, 1, false);
+}
+
 void find_addresses(Execution& x, const Inst& i) {
   u64* address = x.effect.address.data();
   u64 offset = i.imm;

@@ -38,4 +38,8 @@ bool is_run(const Execution& x, u32 bytes);
 /// The fault of a lane that touches what is not its own.
 void fault_outside(Execution& x, u32 lane, Space space, u64 address, u32 bytes, bool writes);
 
+/// The byte that a lane finds at a generic address, or null where it may not read; then its fault.
+const u8* generic_byte(const Execution& x, u64 address, u32 lane);
+void fault_generic(Execution& x, u32 lane, u64 address);
+
 }  // namespace terrace::ptx

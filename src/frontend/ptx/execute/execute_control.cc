@@ -1,10 +1,9 @@
 // Branches, calls, returns, barriers and fences.
 // SPDX-License-Identifier: MIT
-#include <array>
 #include <bit>
-#include <cstring>
 
 #include "frontend/ptx/decode/decode.h"
+#include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/ptx/execute/simt_stack.h"
 
@@ -70,43 +69,6 @@ void run_trap(Execution& x, const Inst&) {
     return settle(x.warp, *x.launch.code, x.stride);
   }
   x.machine.raise_fault(x, static_cast<u32>(std::countr_zero(x.active)), "executes a trap");
-}
-
-/// A lane's argument of a call, of 4 or 8 bytes.
-u64 argument_of(const Execution& x, u32 offset, u32 bytes, u32 lane) {
-  const u8* area = reinterpret_cast<const u8*>(x.warp.params.data());
-  u64 value = 0;
-  for (u32 done = 0; done < bytes; done += 4) {
-    u32 word;
-    std::memcpy(&word, area + param_index(x.stride, x.warp.frame().param_base + offset + done, lane), sizeof word);
-    value |= u64{word} << (8 * done);
-  }
-  return value;
-}
-
-/// The text that ends with a zero at an address; a pointer to nowhere gives what could be read.
-std::string text_at(const GuestMemory& memory, u64 address) {
-  constexpr u32 kMost = 500;  // longer than any assertion one would read
-  std::string text;
-  for (; text.size() < kMost && memory.contains({address}, 1) && *memory.at({address}) != 0; ++address) {
-    const char c = static_cast<char>(*memory.at({address}));
-    text.push_back(c >= ' ' || c < 0 ? c : ' ');  // a sentence has one line
-  }
-  return text;
-}
-
-/// __assertfail(message, file, line, function, size of a character)
-void run_assertion(Execution& x, const Inst& i) {
-  if (x.active == 0) {
-    ++x.warp.pc;
-    return settle(x.warp, *x.launch.code, x.stride);
-  }
-  const u32 lane = static_cast<u32>(std::countr_zero(x.active));
-  const u32* offsets = x.launch.code->lists.data() + i.list;
-  const auto text = [&](u32 argument) { return text_at(x.memory, argument_of(x, offsets[argument], 8, lane)); };
-  x.machine.raise_fault(x, lane,
-                        fmt::format("fails the assertion \"{}\" at {}:{} in function {}", text(0), text(1),
-                                    argument_of(x, offsets[2], 4, lane), text(3)));
 }
 
 void run_nothing(Execution&, const Inst&) {}
@@ -222,19 +184,24 @@ std::vector<ParamCopy> pair_params(Decoding& d, const Operand* list, const Funct
   return copies;
 }
 
-/// The program ends there, as at a trap.
-void decode_assertion(Decoding& d, const CallParts& parts, const Function& callee) {
+/// A function of the device runtime. Its list has where its arguments and results lie.
+void decode_device_call(Decoding& d, const CallParts& parts, const Function& callee, const DeviceFunction& provided) {
   const std::vector<ParamCopy> arguments = pair_params(d, parts.arguments, callee, callee.params, true);
-  pair_params(d, parts.results, callee, callee.returns, false);
-  constexpr std::array<u32, 5> kBytes{8, 8, 4, 8, 8};
+  const std::vector<ParamCopy> results = pair_params(d, parts.results, callee, callee.returns, false);
   d.start_list();
-  for (u32 i = 0; i < kBytes.size(); ++i) {
-    if (arguments.size() != kBytes.size() || arguments[i].bytes != kBytes[i] || arguments[i].from % 4 != 0)
-      d.refuse("takes a message, a file, a line, a function and the size of a character; declare it as assert.h does");
-    d.list_value(arguments[i].from);
-  }
-  d.inst.flow = Flow::kTrap;
-  d.inst.run = run_assertion;
+  const auto place = [&](const std::vector<ParamCopy>& copies, const std::vector<u32>& sizes, u32 ParamCopy::* mine) {
+    bool fits = copies.size() == sizes.size();
+    for (u32 i = 0; fits && i < sizes.size(); ++i) {
+      fits = copies[i].bytes == sizes[i] && copies[i].*mine % 4 == 0;
+      d.list_value(copies[i].*mine);
+    }
+    if (!fits) d.refuse("{} takes {}", callee.name, provided.usage);
+  };
+  place(arguments, provided.arguments, &ParamCopy::from);
+  place(results, provided.results, &ParamCopy::to);
+  d.decoder().kernel.code.uses_heap |= provided.uses_heap;
+  d.inst.flow = provided.returns ? Flow::kNext : Flow::kTrap;
+  d.inst.run = provided.run;
 }
 
 }  // namespace
@@ -248,7 +215,8 @@ void decode_call(Decoding& d) {
     d.refuse("function {} is not known; calls through a pointer and system calls are not supported",
              parts.callee->name);
   const Function& callee = module.functions[found->second];
-  if (is_assertion(callee)) return decode_assertion(d, parts, callee);
+  if (const DeviceFunction* provided = find_device_function(callee))
+    return decode_device_call(d, parts, callee, *provided);
   CallSite site{pair_params(d, parts.arguments, callee, callee.params, true),
                 pair_params(d, parts.results, callee, callee.returns, false)};
   auto& calls = d.decoder().kernel.code.calls;

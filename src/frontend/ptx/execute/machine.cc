@@ -46,6 +46,29 @@ void Machine::clear() {
   for (const LocalMemory& local : local_memories_) memory_.free(local.first);
   local_memories_.clear();
   modules_.clear();
+  if (runtime_.heap.placed()) memory_.free(runtime_.heap.first());
+  runtime_.heap.leave();
+}
+
+bool Machine::set_heap_bytes(u64 bytes) {
+  if (runtime_.heap.placed()) return false;
+  config_.heap_bytes = bytes;
+  return true;
+}
+
+void Machine::place_heap() {
+  if (runtime_.heap.placed() || config_.heap_bytes == 0) return;
+  runtime_.heap.place(memory_.allocate("device heap", config_.heap_bytes), config_.heap_bytes);
+}
+
+void Machine::print_to(Printer printer) {
+  show_printed();
+  printer_ = std::move(printer);
+}
+
+void Machine::show_printed() {
+  if (!printer_) return;
+  if (const std::string text = runtime_.take_printed(); !text.empty()) printer_(text);
 }
 
 /// Module variables share one allocation per space, as a driver packs them; a touch beyond the last one is a fault.
@@ -91,6 +114,7 @@ void Machine::write_variables(const Loaded& loaded) const {
 
 void Machine::begin_run() {
   for (const Loaded& loaded : modules_) write_variables(loaded);
+  runtime_.heap.clear();
 }
 
 std::optional<Machine::PlacedVariable> Machine::variable(u32 module, std::string_view name) const {
@@ -201,6 +225,7 @@ LaunchShape Machine::begin_launch(const Launch& launch) {
   state.params = pack_arguments(launch, kernel);
   state.local_base = take_local_memory(state.id, code, state.threads);
   state.constants = modules_[launch.module].constants;
+  if (code.uses_heap) place_heap();
   LaunchShape shape;
   shape.kernel = launch.kernel;
   shape.blocks = launch.blocks();
@@ -222,6 +247,7 @@ void Machine::end_launch(LaunchId launch) {
     if (memory.user == launch) memory.user.reset();
   }
   launches_.erase(ended);
+  show_printed();
 }
 
 std::vector<std::string_view> Machine::kernels(u32 module) const {

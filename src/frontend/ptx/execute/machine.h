@@ -14,9 +14,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/inst_stream.h"
+#include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/execution.h"
 #include "frontend/ptx/read/module.h"
 
@@ -24,6 +26,7 @@ namespace terrace::ptx {
 
 struct MachineConfig {
   u32 warp_width = 32;
+  u64 heap_bytes = DeviceHeap::kBytes;
 };
 
 enum class AtomicOp : u8 { kAdd, kMin, kMax, kAnd, kOr, kXor, kExch, kCas, kInc, kDec };
@@ -82,8 +85,16 @@ class Machine final : public InstStream {
   const Code& code(u32 module, std::string_view kernel);
 
   u32 warp_width() const { return config_.warp_width; }
+  /// What kernels can take with malloc. It can be changed until one that does is launched; then the answer is false.
+  u64 heap_bytes() const { return config_.heap_bytes; }
+  bool set_heap_bytes(u64 bytes);
+
+  void print_to(Printer printer) override;
+  /// Without a printer, text waits here.
+  std::string take_printed() { return runtime_.take_printed(); }
 
   // For handlers.
+  DeviceRuntime& runtime() { return runtime_; }
   void raise_fault(Execution& x, u32 lane, const std::string& what);
   void enter_call(Execution& x, u32 function, u32 call, u64 lanes);
   /// A warp arrives at a barrier; `threads` of 0 means all that run. Waiting warps are let go when it is complete.
@@ -114,6 +125,8 @@ class Machine final : public InstStream {
   void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
   static std::vector<u8> pack_arguments(const Launch& launch, const Function& kernel);
   VirtAddr take_local_memory(LaunchId launch, const Code& code, u64 threads);
+  void place_heap();
+  void show_printed();
   void prepare_warp(Block& block, Warp& warp, u32 index);
   u32 claim_block();
   void finish_warp(Warp& warp, Effect& effect);
@@ -140,6 +153,8 @@ class Machine final : public InstStream {
   std::deque<PendingAtomic> atomics_;
   std::vector<u32> free_atomics_;
   Fault fault_;
+  DeviceRuntime runtime_;
+  Printer printer_;
 };
 
 inline constexpr u32 kWarpsPerBlock = 64;  // Effect::released_warps has a bit for each

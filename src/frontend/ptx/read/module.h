@@ -114,12 +114,6 @@ struct Function {
   u32 end_line = 0;
 };
 
-/// What a device-side assert() calls; the machine provides it.
-inline constexpr std::string_view kAssertFunction = "__assertfail";
-inline bool is_assertion(const Function& function) {
-  return !function.defined && function.name == kAssertFunction;
-}
-
 struct Module {
   std::string file;
   std::unique_ptr<std::string> text;  // every string_view points into it

@@ -1,0 +1,66 @@
+// Kernels that print, assert and take memory, from CUDA source to what a user sees.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+#include "support/scratch.h"
+
+namespace terrace {
+namespace {
+
+constexpr const char* kSource = R"(#include "terrace_device.h"
+extern "C" __global__ void k(int* out, int most) {
+  const int i = global_thread();
+  assert(i < most);
+  int* place = static_cast<int*>(malloc(4));
+  *static_cast<volatile int*>(place) = i + 1;
+  out[i] = *place;
+  if (i % 20 == 0) printf("thread %d of block %d: %s, %5.2f\n", i, blockIdx.x, "fine", i / 3.0);
+  free(place);
+}
+)";
+
+std::string program(const Scratch& scratch, const std::string& name, int most) {
+  scratch.write("k.cu", kSource);
+  return scratch.write(name,
+                       "source = \"k.cu\"\n[[buffer]]\nname = \"out\"\ntype = \"i32\"\ncount = 64\n"
+                       "[[launch]]\nkernel = \"k\"\ngrid = [2]\nblock = [32]\nargs = [\"out\", " +
+                           std::to_string(most) + "]\n[[expect]]\nbuffer = \"out\"\nequals = \"iota\"\nvalue = 1\n");
+}
+
+constexpr const char* kText =
+    "thread 0 of block 0: fine,  0.00\nthread 20 of block 0: fine,  6.67\n"
+    "thread 40 of block 1: fine, 13.33\nthread 60 of block 1: fine, 20.00\n";
+
+TEST(DeviceRuntimeProgram, PrintsAheadOfItsResults) {
+  const Scratch scratch;
+  const std::string good = program(scratch, "good.toml", 64);
+  Outcome outcome = run_terrace({"exec", good}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with(kText + good)) << outcome.out;
+  outcome = run_terrace({"run", "--gpu", "dws_30sm", "--tenant", good, "--quiet"}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* line : {"thread 0 of block 0: fine,  0.00\n", "thread 60 of block 1: fine, 20.00\n"})
+    EXPECT_LT(outcome.out.find(line), outcome.out.find("digest ")) << outcome.out;
+}
+
+TEST(DeviceRuntimeProgram, AFailedAssertionEndsItsTenantOnly) {
+  const Scratch scratch;
+  const std::string good = program(scratch, "good.toml", 64), bad = program(scratch, "bad.toml", 50);
+  const std::string sentence = "lane 18 of warp 0 of block 1 fails the assertion \"i < most\" at ";
+  Outcome outcome = run_terrace({"exec", bad}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("k.cu:4 in function void k(int *, int)"), std::string::npos) << outcome.err;
+  // What was printed before comes out.
+  EXPECT_EQ(outcome.out, "thread 0 of block 0: fine,  0.00\nthread 20 of block 0: fine,  6.67\n");
+  outcome = run_terrace({"run", "--gpu", "dws_30sm", "--tenant", bad, "--tenant", good, "--check", "--quiet"},
+                        scratch.path().string());
+  EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("thread 60 of block 1"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("FAILED: out"), std::string::npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace terrace
