@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(Threads REQUIRED)
 find_library(CPP_HTTPLIB cpp-httplib REQUIRED)
 find_library(ZSTD zstd REQUIRED)
@@ -11,7 +12,7 @@ find_library(ZSTD zstd REQUIRED)
 file(GLOB_RECURSE TERRACE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 list(REMOVE_ITEM TERRACE_SOURCES ${PROJECT_SOURCE_DIR}/src/main.cc)
 add_library(terrace_objects OBJECT ${TERRACE_SOURCES})
-target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt SQLite::SQLite3 ZLIB::ZLIB ${CPP_HTTPLIB} ${ZSTD} Threads::Threads)
+target_link_libraries(terrace_objects PUBLIC terrace_flags fmt::fmt SQLite::SQLite3 ZLIB::ZLIB LibLZMA::LibLZMA ${CPP_HTTPLIB} ${ZSTD} Threads::Threads)
 
 # Debian's library is built with all of these, and its classes are laid out accordingly.
 set_source_files_properties(src/live/live_server.cc PROPERTIES COMPILE_DEFINITIONS

@@ -38,6 +38,11 @@ const StreamKind& stream_kind(std::string_view name) {
   return kinds().find(name);
 }
 
+void require_values(const DeviceCode& code, std::string_view option) {
+  if (stream_kind(code.kind).has_values()) return;
+  input_error("{}: there are no values in {}, and nothing can be checked; leave out {}", code.file, code.kind, option);
+}
+
 const StreamKind* kind_that_reads(std::string_view program) {
   for (const StreamKind* kind : stream_kinds())
     if (kind->reads(program)) return kind;

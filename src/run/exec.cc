@@ -11,6 +11,7 @@
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/stream_kind.h"
+#include "run/unknown_opcodes.h"
 #include "version.h"
 
 namespace terrace {
@@ -106,11 +107,13 @@ ExecResult execute_program(const ExecOptions& options, const Printer& print) {
   Loaded loaded = load(options);
   Program& program = *loaded.instance.program;
   const DeviceCode& code = loaded.instance.code;
+  if (options.check) require_values(code, "--check");
   ExecResult result;
   result.program = options.program;
   result.code_file = code.file;
   result.code_hash = code.hash();
   result.params = std::move(loaded.params);
+  result.unknown_opcodes = stream_kind(code.kind).unknown_opcodes(code);
 
   GuestMemory memory(PageSize::k4K);
   program.allocate(memory);
@@ -154,6 +157,7 @@ std::string exec_text(const ExecResult& result) {
   }
   text += fmt::format("  digest {}, {:.3f} s, {:.2f} M warp instructions/s\n", hash_text(result.digest), result.seconds,
                       rate(result) / 1e6);
+  if (!result.unknown_opcodes.empty()) text += fmt::format("  {}\n", unknown_opcodes_text(result.unknown_opcodes));
   if (result.check)
     text += fmt::format("  check {}: {}\n", result.check->passed ? "passed" : "FAILED", result.check->message);
   return text;
@@ -175,6 +179,7 @@ Tree exec_tree(const ExecResult& result) {
   Tree kernels = Tree::list();
   for (const auto& [kernel, counts] : result.kernels) kernels.push({{"name", kernel}, {"counts", counts_tree(counts)}});
   tree["kernels"] = kernels;
+  if (!result.unknown_opcodes.empty()) tree["unknown_opcodes"] = unknown_opcodes_tree(result.unknown_opcodes);
   if (result.check) tree["check"] = Tree{{"passed", result.check->passed}, {"message", result.check->message}};
   return tree;
 }

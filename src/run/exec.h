@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,6 +41,7 @@ struct ExecResult {
   u64 digest = 0;                     // over all buffers
   double seconds = 0;                 // of the execution alone: neither input generation nor check
   std::optional<CheckResult> check;
+  std::map<std::string, u64> unknown_opcodes;  // of traces: instructions that did nothing but issue
 };
 
 /// Runs every launch of a program whose buffers are allocated and filled; counts by kernel.

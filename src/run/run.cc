@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -44,6 +45,7 @@ struct TenantView {
   Cycle arrive = 0, leave = kNever;
   bool leaves_when_done = false;
   std::function<u64()> code_hash;
+  std::map<std::string, u64> unknown_opcodes = {};
 };
 
 /// Contiguous shares, in the order of the tenants; or all SMs for everyone.
@@ -97,7 +99,8 @@ std::vector<TenantView> views_of(const std::vector<Tenant>& tenants) {
   for (const Tenant& tenant : tenants) {
     views.push_back({tenant.text, tenant.spec.name(), tenant.instance.program.get(), tenant.memory.get(),
                      tenant.stream.get(), tenant.sms, tenant.spec.arrive, tenant.spec.leave, false,
-                     [&code = tenant.instance.code] { return code.hash(); }});
+                     [&code = tenant.instance.code] { return code.hash(); },
+                     stream_kind(tenant.instance.code.kind).unknown_opcodes(tenant.instance.code)});
   }
   return views;
 }
@@ -119,8 +122,8 @@ std::vector<TenantResult> tenant_results(const std::vector<TenantView>& tenants,
   std::vector<TenantResult> results;
   for (u32 i = 0; i < tenants.size(); ++i) {
     const TenantView& tenant = tenants[i];
-    results.push_back(
-        {tenant.name, tenant.workload, tenant.code_hash(), static_cast<u32>(tenant.sms.size()), checks[i]});
+    results.push_back({tenant.name, tenant.workload, tenant.code_hash(), static_cast<u32>(tenant.sms.size()), checks[i],
+                       tenant.unknown_opcodes});
   }
   return results;
 }
@@ -131,6 +134,8 @@ RunResult simulate(const RunRequest& request) {
   GpuConfig config = request.config;
   std::vector<Tenant> made;
   if (request.given.empty()) made = make_tenants(config);
+  if (request.check)
+    for (const Tenant& tenant : made) require_values(tenant.instance.code, "--check");
   const std::vector<TenantView> tenants = request.given.empty() ? views_of(made) : views_of(request.given, config);
   std::vector<TenantSetup> setups;
   for (const TenantView& tenant : tenants) {

@@ -8,6 +8,7 @@
 #include "gpu/until.h"
 #include "run/blame_table.h"
 #include "run/power_table.h"
+#include "run/unknown_opcodes.h"
 #include "text/table.h"
 #include "version.h"
 
@@ -201,6 +202,11 @@ std::vector<std::string> row_of(const TenantResult& tenant, const TenantProgress
   return row;
 }
 
+/// Which instructions did nothing because nobody knows what they do.
+std::string unknown_line(const TenantResult& tenant) {
+  return fmt::format("{}: {}\n", tenant.name, unknown_opcodes_text(tenant.unknown_opcodes));
+}
+
 /// What the last column says of a tenant.
 std::string note_on(const TenantResult& tenant, const TenantProgress& progress, bool capped, bool check_asked) {
   if (tenant.check) return fmt::format("{}: {}", tenant.check->passed ? "passed" : "FAILED", tenant.check->message);
@@ -233,6 +239,7 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     Tree tree = describe_tenant(tenant, progress, rate);
     if (gpu.translates()) tree["translation"] = describe_translation(gpu.stats(), TenantId(i));
     if (tenant.check) tree["check"] = Tree{{"passed", tenant.check->passed}, {"message", tenant.check->message}};
+    if (!tenant.unknown_opcodes.empty()) tree["unknown_opcodes"] = unknown_opcodes_tree(tenant.unknown_opcodes);
     if (!progress.fault.empty())
       result.faults.push_back(fmt::format("tenant {}, {}, was ended by a fault: {}", i, tenant.name, progress.fault));
     result.checks_passed &= tenant.check ? tenant.check->passed : !check_asked;
@@ -265,6 +272,8 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                                     "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
                                     gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
                                     cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+  for (const TenantResult& tenant : tenants)
+    if (!tenant.unknown_opcodes.empty()) result.text += unknown_line(tenant);
   if (!gpu.decisions().empty()) {
     result.json["decisions"] = describe_decisions(gpu.decisions());
     result.text += decision_lines(gpu.decisions(), tenants);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct TenantResult {
   u64 ptx_hash = 0;
   u32 sms = 0;
   std::optional<CheckResult> check;
+  std::map<std::string, u64> unknown_opcodes = {};  // instructions of one execution that did nothing but issue
 };
 
 /// `check_asked`: a tenant without a check has not completed.

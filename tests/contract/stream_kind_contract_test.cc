@@ -9,6 +9,7 @@
 #include "frontend/functional_runner.h"
 #include "frontend/stream_kind.h"
 #include "run/exec.h"
+#include "support/scratch.h"
 #include "timing/scripted_stream.h"
 #include "timing/tenant_runs.h"
 
@@ -70,14 +71,40 @@ constexpr char kPtx[] = R"(.version 7.8
 }
 )";
 
+/// A folder of a trace whose kernel does much the same.
+std::string trace_folder() {
+  static const Scratch scratch;
+  std::string text =
+      "-kernel name = k\n-grid dim = (4,1,1)\n-block dim = (64,1,1)\n-shmem = 256\n-nregs = 16\n"
+      "-accelsim tracer version = 4\n";
+  for (u32 block = 0; block < 4; ++block) {
+    text += fmt::format("#BEGIN_TB\nthread block = {},0,0\n", block);
+    for (u32 warp = 0; warp < 2; ++warp) {
+      const u64 at = GuestMemory::kBase + (block * 2 + warp) * 128;
+      text += fmt::format(
+          "warp = {0}\ninsts = 6\n0000 ffffffff 1 R2 IADD3 2 R0 R1 0\n0010 ffffffff 1 R4 LDG.E 1 R2 4 1 {1:#x} 4\n"
+          "0020 ffffffff 0 STS 2 R0 R4 4 1 {2:#x} 4\n0030 ffffffff 0 BAR.SYNC 0 0\n"
+          "0040 0000ffff 0 STG.E 2 R2 R4 4 1 {1:#x} 4\n0050 ffffffff 0 EXIT 0 0\n",
+          warp, at, warp * 128);
+    }
+    text += "#END_TB\n";
+  }
+  scratch.write("k/kernel-1.traceg", text);
+  scratch.write("k/kernelslist.g", "kernel-1.traceg\n");
+  return (scratch.path() / "k").string();
+}
+
 /// Code of a kind with a launch of four blocks of two warps over a buffer of a megabyte, with a barrier in it.
 struct Example {
   DeviceCode code, wrong;
+  std::vector<u32> widths{32, 64};  // of warps
 };
 const std::map<std::string_view, Example>& examples() {
   static const std::map<std::string_view, Example> all{
       {"ptx", {{"example.ptx", kPtx}, {"wrong.ptx", ".version 7.8\n.target sm_70\n.entry k( {"}}},
       {"script", {{"a.script", "load_add_barrier_load", "script"}, {"b.script", "load_jump", "script"}}},
+      // Warps of recorded kernels have 32 threads.
+      {"traces", {stream_kind("traces").load(trace_folder(), 1).code, {"nowhere", "no manifest", "traces"}, {32}}},
   };
   return all;
 }
@@ -133,7 +160,7 @@ struct Tenant {
 };
 
 TEST_P(EveryStreamKind, TheShapeOfALaunchIsWhatWasAskedFor) {
-  for (const u32 width : {32u, 64u}) {
+  for (const u32 width : example().widths) {
     const Tenant tenant(example().code, width);
     EXPECT_EQ(tenant.shape.kernel, "k");
     EXPECT_EQ(tenant.shape.blocks, 4u);
@@ -246,7 +273,7 @@ TEST(StreamKinds, AnUnknownKindIsNamedWithThoseThereAre) {
     make_stream({"x", "", "ptxx"}, memory);
     FAIL() << "was accepted";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no kind of device code named \"ptxx\"; available: ptx, script"));
+    EXPECT_THAT(error.what(), HasSubstr("no kind of device code named \"ptxx\"; available: ptx, script, traces"));
   }
 }
 
