@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "frontend/user/program_file.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <initializer_list>
+#include <utility>
+
+#include "config/assign.h"
+#include "text/suggest.h"
+
+namespace terrace::user {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Reads the tables of the file into specs.
+class Reader {
+ public:
+  Reader(ProgramFile& into, u64 seed) : program_(into), file_(into.file), seed_(seed) {}
+
+  void read() {
+    const Tree document = read_toml(file_);
+    for (const auto& [key, value] : document.members()) {
+      if (key == "source") {
+        read_source(value);
+      } else if (key == "buffer") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
+      } else if (key == "launch") {
+        for_each_table(key, value, [this](const Tree& table, const Place& place) { read_launch(table, place); });
+      } else if (key == "expect") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
+      } else {
+        const std::vector<std::string> known{"source", "buffer", "launch", "expect"};
+        input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
+      }
+    }
+    if (program_.source.empty())
+      input_error("{}: names no device code; add source = \"FILE.cu\" or \"FILE.ptx\"", file_);
+    if (program_.launches.empty()) input_error("{}: launches nothing; add a [[launch]]", file_);
+  }
+
+ private:
+  /// Keys of a launch that change buffers, and where their numbers go.
+  static constexpr std::array<std::pair<std::string_view, std::vector<u64> LaunchSpec::*>, 3> kChanges{
+      {{"unmap", &LaunchSpec::unmap}, {"read_only", &LaunchSpec::read_only}, {"read_write", &LaunchSpec::read_write}}};
+
+  void read_source(const Tree& value) {
+    const auto* name = std::get_if<std::string>(&value.value);
+    if (!name) input_error("{}:{}: source must be the name of a file, not {}", file_, value.line, value.text());
+    program_.source = (fs::path(program_.folder) / *name).string();
+  }
+
+  template <class F>
+  void for_each_table(const std::string& key, const Tree& value, F&& each) {
+    if (!value.is_list()) input_error("{}:{}: write [[{}]], one table for each", file_, value.line, key);
+    u32 number = 0;
+    for (const Tree& table : value.items()) {
+      if (!table.is_table()) input_error("{}:{}: write [[{}]], one table for each", file_, value.line, key);
+      each(table, Place{&file_, fmt::format("{}[{}]", key, number++), table.line});
+    }
+  }
+
+  /// Sets the fields that `describe` knows; the keys in `raw` are taken as they are.
+  template <class Spec>
+  void fill(Spec& spec, const Tree& table, const Place& place,
+            std::initializer_list<std::pair<std::string_view, Tree*>> raw) {
+    for (const auto& [key, value] : table.members()) {
+      const auto found = std::find_if(raw.begin(), raw.end(), [&](const auto& entry) { return entry.first == key; });
+      if (found != raw.end()) {
+        *found->second = value;
+      } else {
+        assign(spec, Given{.path = key, .value = value, .origin = {file_, value.line}}, place.key);
+      }
+    }
+  }
+
+  void read_buffer(const Tree& table, Place place) {
+    BufferSpec spec;
+    spec.seed = seed_;
+    fill(spec, table, place, {{"value", &spec.value}, {"low", &spec.low}, {"high", &spec.high}});
+    if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
+    if (spec.is_mapping()) take_mapping(table, spec, place);
+    if (spec.count == 0) place.refuse("has no count; add count = ...");
+    if (find(spec.name)) place.refuse("is a second buffer called {}; rename it", spec.name);
+    spec.place = std::move(place);
+    program_.buffers.push_back(std::move(spec));
+  }
+
+  /// A second mapping has the elements of the first and says nothing else about them.
+  void take_mapping(const Tree& table, BufferSpec& spec, const Place& place) const {
+    for (const auto& [key, value] : table.members()) {
+      if (key == "name" || key == "same_as" || key == "read_only") continue;
+      of_key(table, place, key)
+          .refuse("is that of \"{}\", whose memory this is; remove it, or remove same_as", spec.same_as);
+    }
+    spec.same_as_index = index_of(spec.same_as, of_key(table, place, "same_as"));
+    spec.type = program_.buffers[spec.same_as_index].type;
+    spec.count = program_.buffers[spec.same_as_index].count;
+  }
+
+  /// The lists of buffers that a launch changes beforehand.
+  void read_changes(const Tree& table, LaunchSpec& spec, const Place& place) {
+    for (const auto& [key, buffers_of] : kChanges) {
+      const Tree* names = table.find(std::string(key));
+      if (names == nullptr) continue;
+      const Place here = of_key(table, place, std::string(key));
+      if (!names->is_list()) here.refuse("must be a list of buffers, not {}", names->text());
+      for (const Tree& name : names->items()) {
+        const auto* text = std::get_if<std::string>(&name.value);
+        if (text == nullptr) here.refuse("must be a list of buffers, not of {}", name.text());
+        const u64 buffer = index_of(*text, here);
+        if (is_unmapped(buffer)) here.refuse("names \"{}\", which was unmapped before", *text);
+        if (key == "unmap") unmapped_.push_back(buffer);
+        if (key == "read_write" &&
+            std::find(spec.read_only.begin(), spec.read_only.end(), buffer) != spec.read_only.end())
+          here.refuse("names \"{}\", which read_only names too; choose one", *text);
+        (spec.*buffers_of).push_back(buffer);
+      }
+    }
+  }
+  bool is_unmapped(u64 buffer) const {
+    return std::find(unmapped_.begin(), unmapped_.end(), buffer) != unmapped_.end();
+  }
+
+  void read_launch(const Tree& table, const Place& place) {
+    LaunchSpec spec;
+    Tree arguments = Tree::list(), ignored;
+    fill(spec, table, place,
+         {{"args", &arguments}, {"unmap", &ignored}, {"read_only", &ignored}, {"read_write", &ignored}});
+    read_changes(table, spec, place);
+    if (spec.kernel.empty()) place.refuse("has no kernel; add kernel = \"...\"");
+    if (spec.grid.empty() || spec.grid.size() > 3) place.refuse("needs one to three numbers in grid");
+    if (spec.block.empty() || spec.block.size() > 3) place.refuse("needs one to three numbers in block");
+    const auto dimensions = [](const std::vector<u64>& sizes) {
+      const auto at = [&](u64 i) { return i < sizes.size() ? static_cast<u32>(sizes[i]) : 1; };
+      return Dim3{at(0), at(1), at(2)};
+    };
+    spec.launch.kernel = spec.kernel;
+    spec.launch.grid = dimensions(spec.grid);
+    spec.launch.block = dimensions(spec.block);
+    spec.launch.dynamic_shared_bytes = spec.shared;
+    check_size(table, place, "grid", "blocks", spec.launch.grid, kMostBlocks);
+    check_size(table, place, "block", "threads", spec.launch.block, kMostThreads);
+    if (spec.launch.block.count() > kMostThreadsOfBlock)
+      of_key(table, place, "block")
+          .refuse("is {} threads; make it at most {}", spec.launch.block.count(), kMostThreadsOfBlock);
+    if (!arguments.is_list()) place.refuse("needs a list in args, not {}", arguments.text());
+    for (const Tree& argument : arguments.items()) read_argument(argument, spec, place);
+    program_.launches.push_back(std::move(spec));
+  }
+
+  static Place of_key(const Tree& table, const Place& place, const std::string& key) {
+    const Tree* value = table.find(key);
+    return {place.file, place.key + "." + key, value ? value->line : place.line};
+  }
+  static void check_size(const Tree& table, const Place& place, const std::string& key, std::string_view what,
+                         const Dim3& size, const Dim3& most) {
+    if (!fits(size, most))
+      of_key(table, place, key)
+          .refuse("is {} x {} x {} {}; make it at most {} x {} x {}", size.x, size.y, size.z, what, most.x, most.y,
+                  most.z);
+  }
+
+  /// A buffer's name, a number (whole: i32, otherwise f32), or { TYPE = number }.
+  void read_argument(const Tree& argument, LaunchSpec& spec, const Place& place) {
+    const Place here{&file_, fmt::format("{}.args[{}]", place.key, spec.launch.arguments.size()), argument.line};
+    u64 buffer = LaunchSpec::kNoBuffer;
+    if (const auto* name = std::get_if<std::string>(&argument.value)) {
+      buffer = index_of(*name, here);
+      if (is_unmapped(buffer)) here.refuse("names \"{}\", which was unmapped before", *name);
+      spec.launch.argument(u64{0});  // its address is known when it is allocated
+      spec.launch.arguments.back().kind = KernelArgument::Kind::kWhole;
+    } else if (argument.is_table()) {
+      if (argument.members().size() != 1) here.refuse("must be one type with one number, as in {{ f64 = 0.5 }}");
+      const auto& [type, value] = argument.members().front();
+      const auto found = std::find(kElements.begin(), kElements.end(), type);
+      if (found == kElements.end())
+        here.refuse("has the unknown type {}; the types are {}", type, fmt::join(kElements, ", "));
+      add_number(spec.launch, static_cast<Element>(found - kElements.begin()), value, here);
+    } else {
+      const bool real = std::holds_alternative<double>(argument.value);
+      add_number(spec.launch, real ? Element::kF32 : Element::kI32, argument, here);
+    }
+    spec.launch.arguments.back().origin = fmt::format("{}:{}: {}", file_, here.line, here.key);
+    spec.buffer_arguments.push_back(buffer);
+  }
+  static void add_number(Launch& launch, Element type, const Tree& value, const Place& place) {
+    with_type(type, [&](auto zero) {
+      launch.argument(number<decltype(zero)>(value, place));
+      launch.arguments.back().kind =
+          std::is_floating_point_v<decltype(zero)> ? KernelArgument::Kind::kFloat : KernelArgument::Kind::kWhole;
+    });
+  }
+
+  void read_expect(const Tree& table, Place place) {
+    ExpectSpec spec;
+    fill(spec, table, place, {{"value", &spec.value}, {"tolerance", &spec.tolerance}});
+    spec.compares = table.find("equals") != nullptr;
+    if (spec.compares == !spec.digest.empty()) place.refuse("needs either equals or digest");
+    if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
+    if (table.find("tolerance") != nullptr) check_tolerance(table, spec, place);
+    spec.index = index_of(spec.buffer, place);
+    if (is_unmapped(spec.index)) place.refuse("names \"{}\", which a launch unmaps", spec.buffer);
+    spec.place = std::move(place);
+    program_.expectations.push_back(std::move(spec));
+  }
+
+  static void check_tolerance(const Tree& table, const ExpectSpec& spec, const Place& place) {
+    const Place here = of_key(table, place, "tolerance");
+    if (!spec.compares) here.refuse("needs equals: a digest allows no error");
+    const double tolerance = number<double>(spec.tolerance, here);
+    if (!(tolerance >= 0) || std::isinf(tolerance))
+      here.refuse("is a relative error: a number of at least 0, not {}", spec.tolerance.text());
+  }
+
+  const BufferSpec* find(std::string_view name) const {
+    const auto found =
+        std::find_if(program_.buffers.begin(), program_.buffers.end(), [&](const auto& b) { return b.name == name; });
+    return found == program_.buffers.end() ? nullptr : &*found;
+  }
+  u64 index_of(const std::string& name, const Place& place) const {
+    if (const BufferSpec* spec = find(name)) return static_cast<u64>(spec - program_.buffers.data());
+    std::vector<std::string> known;
+    for (const BufferSpec& spec : program_.buffers) known.push_back(spec.name);
+    place.refuse("names no buffer defined above it: \"{}\"{}", name, did_you_mean(name, known));
+  }
+
+  ProgramFile& program_;
+  const std::string& file_;
+  u64 seed_;                   // of contents that are drawn, unless the file gives one
+  std::vector<u64> unmapped_;  // by the launches read so far
+};
+
+}  // namespace
+
+std::unique_ptr<const ProgramFile> read_program_file(const std::string& path, u64 seed) {
+  auto program = std::make_unique<ProgramFile>();
+  program->file = path;
+  program->folder = fs::path(path).parent_path().string();
+  Reader(*program, seed).read();
+  return program;
+}
+
+}  // namespace terrace::user
