@@ -188,10 +188,17 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
         ->type_name("N");
   }
   if (command == "exec") add_exec_options(app, line.exec);
+  if (command == "new") {
+    add_operands(app, line, {{"WHAT", "kernel"}, {"NAME", "of the kernel's files and of their folder"}});
+    app.add_option("--out", line.new_folder, "folder to write into; created if it does not exist; default: NAME")
+        ->type_name("DIR");
+  }
   if (command == "list") {
     add_operands(app, line,
                  {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
-    app.add_option("PAPER", line.paper, fmt::format("of claims: {}", fmt::join(claim_papers(), ", ")))->type_name("");
+    app.add_option("OF", line.list_of,
+                   fmt::format("of claims: {}; of kernels: a .ptx, .cu or .toml file", fmt::join(claim_papers(), ", ")))
+        ->type_name("");
     app.add_flag("--markdown", line.markdown, "print Markdown, as in docs/reference");
   }
   if (command == "explain") {

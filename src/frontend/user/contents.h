@@ -22,6 +22,7 @@ enum class Contents : u8 { kZero, kIota, kConstant, kUniform, kFile };
 struct ContentsSpec {
   Contents contents = Contents::kZero;
   Tree value{u64{0}};              // of constant; the first one of iota
+  Tree step{u64{1}};               // of iota
   Tree low{u64{0}}, high{u64{1}};  // of uniform: [low, high)
   u64 seed = 1;
   std::string file;
@@ -47,6 +48,15 @@ class ContentsFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
+/// Element `i` of iota. Whole numbers wrap around.
+template <class T>
+T count_up(T start, T step, u64 i) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(start + step * static_cast<T>(i));
+  else
+    return static_cast<T>(static_cast<u64>(start) + static_cast<u64>(step) * i);
+}
+
 /// Calls `take(values, first)` with the contents of a buffer of `count` elements, a few at a time and in order.
 template <class T, class F>
 void visit_contents(const ContentsSpec& spec, u64 count, const std::string& folder, const Place& place, F&& take) {
@@ -67,9 +77,9 @@ void visit_contents(const ContentsSpec& spec, u64 count, const std::string& fold
       return visit([=](std::span<T> some, u64) { std::ranges::fill(some, value); });
     }
     case Contents::kIota: {
-      const T start = number<T>(spec.value, place);
+      const T start = number<T>(spec.value, place), step = number<T>(spec.step, place);
       return visit([=](std::span<T> some, u64 first) {
-        for (u64 i = 0; i < some.size(); ++i) some[i] = static_cast<T>(start + static_cast<T>(first + i));
+        for (u64 i = 0; i < some.size(); ++i) some[i] = count_up(start, step, first + i);
       });
     }
     case Contents::kUniform: {

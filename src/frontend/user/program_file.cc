@@ -82,7 +82,7 @@ class Reader {
   void read_buffer(const Tree& table, Place place) {
     BufferSpec spec;
     spec.seed = seed_;
-    fill(spec, table, place, {{"value", &spec.value}, {"low", &spec.low}, {"high", &spec.high}});
+    fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"low", &spec.low}, {"high", &spec.high}});
     if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
     if (spec.is_mapping()) take_mapping(table, spec, place);
     if (spec.count == 0) place.refuse("has no count; add count = ...");
@@ -199,7 +199,7 @@ class Reader {
 
   void read_expect(const Tree& table, Place place) {
     ExpectSpec spec;
-    fill(spec, table, place, {{"value", &spec.value}, {"tolerance", &spec.tolerance}});
+    fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"tolerance", &spec.tolerance}});
     spec.compares = table.find("equals") != nullptr;
     if (spec.compares == !spec.digest.empty()) place.refuse("needs either equals or digest");
     if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
