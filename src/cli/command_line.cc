@@ -130,6 +130,12 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
   app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare the result with a reference computed on the host");
+  app.add_option("--save", options.saves,
+                 "write what a buffer holds in the end to a file: with its type if FILE ends in .npy, else its bytes; "
+                 "may be repeated")
+      ->type_name("BUFFER=FILE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
 }
 

@@ -12,6 +12,7 @@
 
 #include "frontend/stream_kind.h"
 #include "frontend/user/checks.h"
+#include "frontend/user/npy.h"
 #include "frontend/user/program_file.h"
 
 namespace terrace {
@@ -97,6 +98,13 @@ class UserProgram final : public Program {
     return launch.launch;
   }
 
+  /// Of a buffer; what else is in its memory, such as variables of the module, is bytes.
+  Element type_of(std::string_view buffer) const {
+    for (const BufferSpec& spec : spec_->buffers)
+      if (spec.name == buffer) return spec.type;
+    return Element::kU8;
+  }
+
   CheckResult check(const GuestMemory& memory) const override {
     std::vector<std::span<const u8>> held;
     for (u64 i = 0; i < buffers_.size(); ++i)
@@ -124,6 +132,12 @@ ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
   auto file = user::read_program_file(toml_path, seed);
   DeviceCode code = read_device_code(file->source);
   return {std::make_unique<UserProgram>(std::move(file)), std::move(code)};
+}
+
+std::string npy_header_of(const Program& program, std::string_view buffer, u64 bytes) {
+  const auto* of_user = dynamic_cast<const UserProgram*>(&program);
+  const Element type = of_user == nullptr ? Element::kU8 : of_user->type_of(buffer);
+  return npy_header(type, bytes / bytes_of(type));
 }
 
 ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option,

@@ -67,6 +67,41 @@ TEST(NewKernel, NothingIsOverwrittenOrLeftBehind) {
   EXPECT_EQ(scratch.files(), 2u);
 }
 
+TEST(Save, WhatABufferHoldsInTheEndGoesToAFileThatCanBeReadAgain) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(run_terrace({"new", "kernel", "mine", "--out", "."}, here).exit_code, 0);
+  const Outcome saved = run_terrace({"exec", "mine.toml", "--save", "y=y.npy", "--save", "y=y.bin"}, here);
+  ASSERT_EQ(saved.exit_code, 0) << saved.err;
+  const std::string npy = read_file(here + "/y.npy"), raw = read_file(here + "/y.bin");
+  ASSERT_EQ(raw.size(), 65536u * 4);
+  ASSERT_EQ(npy.size() % 64, 0u);
+  EXPECT_THAT(npy.substr(0, 128), HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (65536,), }"));
+  EXPECT_EQ(npy.substr(npy.size() - raw.size()), raw);
+  // What was written is what the program should hold, from either file.
+  const std::string program = read_file(here + "/mine.toml");
+  for (const std::string file : {"y.npy", "y.bin"}) {
+    scratch.write("again.toml", program.substr(0, program.find("[[expect]]")) +
+                                    "[[expect]]\nbuffer = \"y\"\nequals = \"file\"\nfile = \"" + file + "\"\n");
+    EXPECT_EQ(run_terrace({"exec", "again.toml", "--check"}, here).exit_code, 0) << file;
+  }
+}
+
+TEST(Save, AWrongNameIsToldAndNothingIsLeft) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(run_terrace({"new", "kernel", "mine", "--out", "."}, here).exit_code, 0);
+  const auto refusal = [&](const std::string& save) {
+    const Outcome outcome = run_terrace({"exec", "mine.toml", "--save", "y=y.npy", "--save", save}, here);
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err;
+  };
+  EXPECT_EQ(refusal("other=z.npy"), "terrace: exec: --save: the program has no buffer \"other\"; it has x, y\n");
+  EXPECT_EQ(refusal("z.npy"), "terrace: exec: --save takes BUFFER=FILE, not \"z.npy\"\n");
+  EXPECT_THAT(refusal("x=no/where.npy"), HasSubstr("no/where.npy"));
+  EXPECT_EQ(scratch.files(), 2u);
+}
+
 TEST(ListKernels, ShowsParametersAndResourcesOfEachKernel) {
   const Scratch scratch;
   const std::string here = scratch.path().string();

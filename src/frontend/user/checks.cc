@@ -20,27 +20,42 @@ CheckResult compare_digest(const ExpectSpec& expect, std::span<const u8> held) {
   return {got == expect.digest, fmt::format("{}: digest {} ({} expected)", expect.buffer, got, expect.digest)};
 }
 
+/// As a person reads it: bytes are numbers, and 16 bits have few digits.
+template <class T>
+auto shown(T value) {
+  if constexpr (kIsNarrow<T>)
+    return static_cast<float>(double{value});
+  else
+    return value;
+}
+
 CheckResult compare(const ExpectSpec& expect, const ProgramFile& program, std::span<const u8> held) {
   const BufferSpec& buffer = program.buffers[expect.index];
   return with_type(buffer.type, [&](auto zero) -> CheckResult {
     using T = decltype(zero);
     const T* got = reinterpret_cast<const T*>(held.data());
-    const bool exact = std::holds_alternative<std::monostate>(expect.tolerance.value);
-    const double tolerance = exact ? 0 : number<double>(expect.tolerance, expect.place);
-    std::string first_wrong;
+    const bool exact = !given(expect.tolerance) && !given(expect.absolute);
+    const double relative = given(expect.tolerance) ? number<double>(expect.tolerance, expect.place) : 0;
+    const double absolute = given(expect.absolute) ? number<double>(expect.absolute, expect.place) : 0;
+    std::string wrong;
+    u64 differ = 0;
     visit_contents<T>(expect, buffer.count, program.folder, expect.place, [&](std::span<const T> want, u64 first) {
-      for (u64 i = 0; first_wrong.empty() && i < want.size(); ++i) {
+      for (u64 i = 0; i < want.size(); ++i) {
+        if (got[first + i] == want[i]) continue;
         const double is = static_cast<double>(got[first + i]), should_be = static_cast<double>(want[i]);
         // Nothing is near infinity, and one NaN is as good as another.
+        const double error = std::fabs(is - should_be);
         const bool near =
-            !exact && std::isfinite(should_be) && std::fabs(is - should_be) <= tolerance * std::fabs(should_be);
-        const bool both_nan = std::isnan(is) && std::isnan(should_be);
-        if (got[first + i] != want[i] && !near && !both_nan)
-          first_wrong = fmt::format("{}[{}] is {} and should be {}", buffer.name, first + i, got[first + i], want[i]);
+            !exact && std::isfinite(should_be) && (error <= relative * std::fabs(should_be) || error <= absolute);
+        if (near || (std::isnan(is) && std::isnan(should_be))) continue;
+        if (differ++ < expect.mismatches)
+          wrong += fmt::format("{}{}[{}] is {} and should be {}", wrong.empty() ? "" : ", ", buffer.name, first + i,
+                               shown(got[first + i]), shown(want[i]));
       }
     });
-    if (!first_wrong.empty()) return {false, first_wrong};
-    return {true, fmt::format("{}: {} values as expected", buffer.name, buffer.count)};
+    if (differ == 0) return {true, fmt::format("{}: {} values as expected", buffer.name, buffer.count)};
+    if (expect.mismatches > 1) wrong += fmt::format(" ({} of {} values differ)", differ, buffer.count);
+    return {false, wrong};
   });
 }
 

@@ -30,14 +30,15 @@ struct ContentsSpec {
   void describe(Fields& v, std::string_view key, std::string_view doc) {
     v(key, contents, {"zero", "iota", "constant", "uniform", "file"}, doc);
     v("seed", seed, in(0, ~u64{0}), "of uniform; the run's own when left out");
-    v("file", file, "of file: the bytes of the buffer");
+    v("file", file, "of file: a .npy file, or the bytes of the buffer");
   }
 };
 
-/// The bytes of a file, as many as are wanted, without a copy of the whole: buffers may be large.
+/// The elements of a file, as many as are wanted, without a copy of the whole: buffers may be large. A .npy file says
+/// what it holds, which must fit; any other file holds the bytes alone.
 class ContentsFile {
  public:
-  ContentsFile(const std::string& folder, const std::string& name, u64 bytes, const Place& place);
+  ContentsFile(const std::string& folder, const std::string& name, Element type, u64 count, const Place& place);
   /// The next ones.
   void read(void* to, u64 bytes);
 
@@ -51,7 +52,9 @@ class ContentsFile {
 /// Element `i` of iota. Whole numbers wrap around.
 template <class T>
 T count_up(T start, T step, u64 i) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (kIsNarrow<T>)
+    return T(double{start} + double{step} * static_cast<double>(i));
+  else if constexpr (kIsReal<T>)
     return static_cast<T>(start + step * static_cast<T>(i));
   else
     return static_cast<T>(static_cast<u64>(start) + static_cast<u64>(step) * i);
@@ -92,7 +95,7 @@ void visit_contents(const ContentsSpec& spec, u64 count, const std::string& fold
       });
     }
     case Contents::kFile: {
-      ContentsFile file(folder, spec.file, count * sizeof(T), place);
+      ContentsFile file(folder, spec.file, element_of<T>(), count, place);
       return visit([&](std::span<T> some, u64) { file.read(some.data(), some.size_bytes()); });
     }
   }

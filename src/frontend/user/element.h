@@ -12,13 +12,29 @@
 #include <utility>
 
 #include "engine/check.h"
+#include "frontend/ptx/arith/rounding.h"
 #include "text/tree.h"
 
 namespace terrace::user {
 
-enum class Element : u8 { kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64 };
-inline constexpr std::array<std::string_view, 10> kElements{"i8",  "u8",  "i16", "u16", "i32",
-                                                            "u32", "i64", "u64", "f32", "f64"};
+enum class Element : u8 { kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kF16, kBf16 };
+inline constexpr std::array<std::string_view, 12> kElements{"i8",  "u8",  "i16", "u16", "i32", "u32",
+                                                            "i64", "u64", "f32", "f64", "f16", "bf16"};
+
+/// A number of 16 bits that the host computes with as a double, rounded to nearest when it becomes one.
+template <class Bits>
+struct Narrow {
+  Bits value{};
+  Narrow() = default;
+  explicit Narrow(double x) : value(ptx::narrow<Bits, ptx::Round::kNearestEven>(x)) {}
+  operator double() const { return ptx::widen(value); }
+};
+template <class T>
+inline constexpr bool kIsNarrow = false;
+template <class Bits>
+inline constexpr bool kIsNarrow<Narrow<Bits>> = true;
+template <class T>
+inline constexpr bool kIsReal = std::is_floating_point_v<T> || kIsNarrow<T>;
 
 /// Calls f with a value of the C++ type that the element is.
 template <class F>
@@ -42,10 +58,23 @@ auto with_type(Element element, F&& f) {
       return f(u64{});
     case Element::kF32:
       return f(float{});
+    case Element::kF16:
+      return f(Narrow<ptx::F16>{});
+    case Element::kBf16:
+      return f(Narrow<ptx::BF16>{});
     case Element::kF64:
       break;
   }
   return f(double{});
+}
+/// The element of a C++ type.
+template <class T>
+Element element_of() {
+  for (u8 i = 0; i < kElements.size(); ++i) {
+    const auto element = static_cast<Element>(i);
+    if (with_type(element, [](auto zero) { return std::is_same_v<decltype(zero), T>; })) return element;
+  }
+  SIM_CHECK(false, "a type that no element has");
 }
 inline u64 bytes_of(Element element) {
   return with_type(element, [](auto zero) { return u64{sizeof zero}; });
@@ -66,7 +95,9 @@ struct Place {
 /// A number of the file as a value of the element's type; one that the type cannot hold is refused.
 template <class T>
 T number(const Tree& tree, const Place& place) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsNarrow<T>) {
+    return T(number<double>(tree, place));
+  } else if constexpr (kIsReal<T>) {
     if (const auto* real = std::get_if<double>(&tree.value)) return static_cast<T>(*real);
     if (const auto* whole = std::get_if<u64>(&tree.value)) return static_cast<T>(*whole);
     if (const auto* negative = std::get_if<i64>(&tree.value)) return static_cast<T>(*negative);

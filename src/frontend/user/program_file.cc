@@ -193,29 +193,32 @@ class Reader {
     with_type(type, [&](auto zero) {
       launch.argument(number<decltype(zero)>(value, place));
       launch.arguments.back().kind =
-          std::is_floating_point_v<decltype(zero)> ? KernelArgument::Kind::kFloat : KernelArgument::Kind::kWhole;
+          kIsReal<decltype(zero)> ? KernelArgument::Kind::kFloat : KernelArgument::Kind::kWhole;
     });
   }
 
   void read_expect(const Tree& table, Place place) {
     ExpectSpec spec;
-    fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"tolerance", &spec.tolerance}});
+    fill(spec, table, place,
+         {{"value", &spec.value}, {"step", &spec.step}, {"tolerance", &spec.tolerance}, {"absolute", &spec.absolute}});
     spec.compares = table.find("equals") != nullptr;
     if (spec.compares == !spec.digest.empty()) place.refuse("needs either equals or digest");
     if (spec.contents == Contents::kUniform) place.refuse("cannot expect random contents; use file or digest");
-    if (table.find("tolerance") != nullptr) check_tolerance(table, spec, place);
+    if (given(spec.tolerance)) check_tolerance(table, "tolerance", "a relative", spec, spec.tolerance, place);
+    if (given(spec.absolute)) check_tolerance(table, "absolute", "an absolute", spec, spec.absolute, place);
     spec.index = index_of(spec.buffer, place);
     if (is_unmapped(spec.index)) place.refuse("names \"{}\", which a launch unmaps", spec.buffer);
     spec.place = std::move(place);
     program_.expectations.push_back(std::move(spec));
   }
 
-  static void check_tolerance(const Tree& table, const ExpectSpec& spec, const Place& place) {
-    const Place here = of_key(table, place, "tolerance");
+  static void check_tolerance(const Tree& table, const char* key, std::string_view kind, const ExpectSpec& spec,
+                              const Tree& given_as, const Place& place) {
+    const Place here = of_key(table, place, key);
     if (!spec.compares) here.refuse("needs equals: a digest allows no error");
-    const double tolerance = number<double>(spec.tolerance, here);
+    const double tolerance = number<double>(given_as, here);
     if (!(tolerance >= 0) || std::isinf(tolerance))
-      here.refuse("is a relative error: a number of at least 0, not {}", spec.tolerance.text());
+      here.refuse("is {} error: a number of at least 0, not {}", kind, given_as.text());
   }
 
   const BufferSpec* find(std::string_view name) const {
@@ -239,6 +242,7 @@ class Reader {
 }  // namespace
 
 std::unique_ptr<const ProgramFile> read_program_file(const std::string& path, u64 seed) {
+  if (fs::exists(path) && !fs::is_regular_file(path)) input_error("{}: is not a plain file; copy it into one", path);
   auto program = std::make_unique<ProgramFile>();
   program->file = path;
   program->folder = fs::path(path).parent_path().string();

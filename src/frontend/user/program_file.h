@@ -24,7 +24,8 @@ struct BufferSpec : ContentsSpec {
   void describe(Fields& v) {
     v("name", name, "what launches and expectations call it");
     v("same_as", same_as, "another mapping of that buffer: the same memory at other addresses");
-    v("type", type, {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}, "of an element");
+    v("type", type, {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "f16", "bf16"},
+      "of an element");
     v("count", count, in(1, u64{1} << 34), "elements");
     v("read_only", read_only, "a kernel that writes to it faults");
     ContentsSpec::describe(v, "init", "first contents");
@@ -53,17 +54,24 @@ struct LaunchSpec {
 
 struct ExpectSpec : ContentsSpec {
   std::string buffer, digest;
-  Tree tolerance;  // relative; exact without it
+  Tree tolerance, absolute;  // relative and absolute error, either of which suffices; exact without them
+  u64 mismatches = 1;
   u64 index = 0;
   bool compares = false;
   Place place;
 
   void describe(Fields& v) {
     v("buffer", buffer, "which one");
+    v("mismatches", mismatches, in(1, u64{1} << 34), "how many values that differ are told");
     v("digest", digest, "hash of its bytes, as exec prints it");
     ContentsSpec::describe(v, "equals", "what it should hold");
   }
 };
+
+/// Whether the file has the key that a tree stands for.
+inline bool given(const Tree& tree) {
+  return !std::holds_alternative<std::monostate>(tree.value);
+}
 
 /// Where it is: places in it point to its name.
 struct ProgramFile {
