@@ -54,10 +54,11 @@ class UserProgram final : public Program {
       mapped_[i] = true;
     }
     for (LaunchSpec& launch : launches_) {
-      for (u64 i = 0; i < launch.buffer_arguments.size(); ++i) {
-        if (launch.buffer_arguments[i] == LaunchSpec::kNoBuffer) continue;
-        const u64 address = buffers_[launch.buffer_arguments[i]].address().raw;
-        std::memcpy(launch.launch.arguments[i].bytes.data(), &address, sizeof address);
+      for (u64 i = 0; i < launch.addresses.size(); ++i) {
+        for (const Address& each : launch.addresses[i]) {
+          const u64 address = buffers_[each.buffer].address().raw + each.offset;
+          std::memcpy(launch.launch.arguments[i].bytes.data() + each.at, &address, sizeof address);
+        }
       }
     }
   }
@@ -76,25 +77,23 @@ class UserProgram final : public Program {
         clear(memory, buffers_[i].address());
         continue;
       }
-      with_type(buffer.type, [&](auto zero) {
-        using T = decltype(zero);
-        T* const all = reinterpret_cast<T*>(buffers_[i].write(memory).data());
-        visit_contents<T>(buffer, buffer.count, spec_->folder, buffer.place,
-                          [=](std::span<const T> some, u64 first) { std::ranges::copy(some, all + first); });
-      });
+      put(buffer, buffer.type, buffer.count, buffer.place, buffers_[i].write(memory));
     }
-    launch_ = repeat_ = 0;
+    launch_ = round_ = repeat_ = 0;
   }
 
   std::optional<Launch> next(GuestMemory& memory) override {
-    if (launch_ < launches_.size() && repeat_ == launches_[launch_].repeat) ++launch_, repeat_ = 0;
+    if (launch_ == 0 && round_ == 0 && repeat_ == 0) write_variables(memory);
+    if (launch_ < launches_.size() && repeat_ == launches_[launch_].repeat) advance();
     if (launch_ == launches_.size()) return std::nullopt;
     const LaunchSpec& launch = launches_[launch_];
-    if (repeat_++ == 0) {
+    if (repeat_++ == 0 && round_ == 0) {
       for (const u64 buffer : launch.unmap) unmap(memory, buffer);
       for (const u64 buffer : launch.read_only) buffers_[buffer].protect(memory, Permission::kReadOnly);
       for (const u64 buffer : launch.read_write) buffers_[buffer].protect(memory, Permission::kReadWrite);
     }
+    for (const FillSpec& one : launch.fills) perform(one, memory);
+    for (const CopySpec& one : launch.copies) perform(one, memory);
     return launch.launch;
   }
 
@@ -118,12 +117,76 @@ class UserProgram final : public Program {
     mapped_[buffer] = false;
   }
 
+  /// To the launch after this one: that behind it, or the first of its group again.
+  void advance() {
+    repeat_ = 0;
+    ++launch_;
+    for (const GroupSpec& group : spec_->groups) {
+      if (group.end != launch_) continue;
+      const bool again = ++round_ < group.repeat;
+      if (again)
+        launch_ = group.first;
+      else
+        round_ = 0;
+      return;  // another group may end where this one begins
+    }
+  }
+
+  static const GuestMemory::Allocation& find_variable(const VariableSpec& spec, const GuestMemory& memory) {
+    try {
+      return memory.symbol(spec.name);
+    } catch (const InputError&) {  // it knows neither file nor line
+      spec.place.refuse(
+          "names no __constant__ or __device__ variable of the device code: \"{}\"; terrace list kernels shows them",
+          spec.name);
+    }
+  }
+
+  void write_variables(GuestMemory& memory) const {
+    for (const VariableSpec& spec : spec_->variables) {
+      const GuestMemory::Allocation& variable = find_variable(spec, memory);
+      const u64 bytes = spec.count * bytes_of(spec.type);
+      if (bytes > variable.bytes)
+        spec.place.refuse("has {} bytes and the variable {} only {}", bytes, spec.name, variable.bytes);
+      put(spec, spec.type, spec.count, spec.place, memory.write(variable.first, bytes));
+    }
+  }
+
+  void perform(const FillSpec& one, GuestMemory& memory) const {
+    const BufferSpec& buffer = spec_->buffers[one.index];
+    ContentsSpec contents;
+    contents.contents = Contents::kConstant;
+    contents.value = one.value;
+    put(contents, buffer.type, one.count, one.place, elements(one.index, one.offset, one.count, memory));
+  }
+  void perform(const CopySpec& one, GuestMemory& memory) const {
+    const u64 size = bytes_of(spec_->buffers[one.from_index].type);
+    const std::span<const u8> from =
+        buffers_[one.from_index].read(memory).subspan(one.from_offset * size, one.count * size);
+    // They may overlap.
+    std::memmove(elements(one.to_index, one.to_offset, one.count, memory).data(), from.data(), from.size());
+  }
+  std::span<u8> elements(u64 buffer, u64 first, u64 count, GuestMemory& memory) const {
+    const u64 size = bytes_of(spec_->buffers[buffer].type);
+    return memory.write({buffers_[buffer].address().raw + first * size}, count * size);
+  }
+
+  void put(const ContentsSpec& contents, Element type, u64 count, const Place& place, std::span<u8> into) const {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      T* const all = reinterpret_cast<T*>(into.data());
+      visit_contents<T>(contents, count, spec_->folder, place,
+                        [=](std::span<const T> some, u64 first) { std::ranges::copy(some, all + first); });
+    });
+  }
+
   std::unique_ptr<const ProgramFile> spec_;
   std::vector<LaunchSpec> launches_;  // with the addresses of buffers
   std::vector<Buffer<u8>> buffers_;
   std::vector<bool> mapped_;  // by buffer
   u64 launch_ = 0;
-  u32 repeat_ = 0;
+  u32 round_ = 0;   // of its group
+  u32 repeat_ = 0;  // of it
 };
 
 }  // namespace

@@ -32,16 +32,22 @@ class Reader {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
       } else if (key == "launch") {
         for_each_table(key, value, [this](const Tree& table, const Place& place) { read_launch(table, place); });
+      } else if (key == "group") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_group(table, std::move(place)); });
+      } else if (key == "variable") {
+        for_each_table(key, value, [this](const Tree& table, Place place) { read_variable(table, std::move(place)); });
       } else if (key == "expect") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
       } else {
-        const std::vector<std::string> known{"source", "buffer", "launch", "expect"};
+        const std::vector<std::string> known{"source", "buffer", "group", "launch", "variable", "expect"};
         input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
       }
     }
     if (program_.source.empty())
       input_error("{}: names no device code; add source = \"FILE.cu\" or \"FILE.ptx\"", file_);
     if (program_.launches.empty()) input_error("{}: launches nothing; add a [[launch]]", file_);
+    for (const GroupSpec& group : program_.groups)
+      if (group.end == 0) group.place.refuse("has no launch; add group = \"{}\" to those that repeat", group.name);
   }
 
  private:
@@ -131,7 +137,12 @@ class Reader {
     LaunchSpec spec;
     Tree arguments = Tree::list(), ignored;
     fill(spec, table, place,
-         {{"args", &arguments}, {"unmap", &ignored}, {"read_only", &ignored}, {"read_write", &ignored}});
+         {{"args", &arguments},
+          {"unmap", &ignored},
+          {"read_only", &ignored},
+          {"read_write", &ignored},
+          {"fill", &ignored},
+          {"copy", &ignored}});
     read_changes(table, spec, place);
     if (spec.kernel.empty()) place.refuse("has no kernel; add kernel = \"...\"");
     if (spec.grid.empty() || spec.grid.size() > 3) place.refuse("needs one to three numbers in grid");
@@ -150,7 +161,9 @@ class Reader {
       of_key(table, place, "block")
           .refuse("is {} threads; make it at most {}", spec.launch.block.count(), kMostThreadsOfBlock);
     if (!arguments.is_list()) place.refuse("needs a list in args, not {}", arguments.text());
-    for (const Tree& argument : arguments.items()) read_argument(argument, spec, place);
+    for (const Tree& argument : arguments.items()) add_argument(argument, spec, place);
+    read_host_work(table, spec, place);
+    join_group(table, spec, place);
     program_.launches.push_back(std::move(spec));
   }
 
@@ -166,35 +179,112 @@ class Reader {
                   most.z);
   }
 
-  /// A buffer's name, a number (whole: i32, otherwise f32), or { TYPE = number }.
-  void read_argument(const Tree& argument, LaunchSpec& spec, const Place& place) {
-    const Place here{&file_, fmt::format("{}.args[{}]", place.key, spec.launch.arguments.size()), argument.line};
-    u64 buffer = LaunchSpec::kNoBuffer;
-    if (const auto* name = std::get_if<std::string>(&argument.value)) {
-      buffer = index_of(*name, here);
-      if (is_unmapped(buffer)) here.refuse("names \"{}\", which was unmapped before", *name);
-      spec.launch.argument(u64{0});  // its address is known when it is allocated
-      spec.launch.arguments.back().kind = KernelArgument::Kind::kWhole;
-    } else if (argument.is_table()) {
-      if (argument.members().size() != 1) here.refuse("must be one type with one number, as in {{ f64 = 0.5 }}");
-      const auto& [type, value] = argument.members().front();
-      const auto found = std::find(kElements.begin(), kElements.end(), type);
-      if (found == kElements.end())
-        here.refuse("has the unknown type {}; the types are {}", type, fmt::join(kElements, ", "));
-      add_number(spec.launch, static_cast<Element>(found - kElements.begin()), value, here);
-    } else {
-      const bool real = std::holds_alternative<double>(argument.value);
-      add_number(spec.launch, real ? Element::kF32 : Element::kI32, argument, here);
-    }
-    spec.launch.arguments.back().origin = fmt::format("{}:{}: {}", file_, here.line, here.key);
-    spec.buffer_arguments.push_back(buffer);
+  /// Of a buffer that a launch may use: one that no launch has unmapped before.
+  NamedBuffer usable(const std::string& name, const Place& place) const {
+    const u64 buffer = index_of(name, place);
+    if (is_unmapped(buffer)) place.refuse("names \"{}\", which was unmapped before", name);
+    return {buffer, program_.buffers[buffer].count, program_.buffers[buffer].type};
   }
-  static void add_number(Launch& launch, Element type, const Tree& value, const Place& place) {
-    with_type(type, [&](auto zero) {
-      launch.argument(number<decltype(zero)>(value, place));
-      launch.arguments.back().kind =
-          kIsReal<decltype(zero)> ? KernelArgument::Kind::kFloat : KernelArgument::Kind::kWhole;
+
+  void add_argument(const Tree& tree, LaunchSpec& spec, const Place& place) {
+    const Place here{&file_, fmt::format("{}.args[{}]", place.key, spec.launch.arguments.size()), tree.line};
+    Argument argument =
+        read_argument(tree, here, [this](const std::string& name, const Place& at) { return usable(name, at); });
+    argument.value.origin = fmt::format("{}:{}: {}", file_, here.line, here.key);
+    spec.launch.arguments.push_back(std::move(argument.value));
+    spec.addresses.push_back(std::move(argument.addresses));
+  }
+
+  /// A list of tables, each with `key` in the launch, as for_each_table does for those of the file.
+  template <class F>
+  void for_each_work(const Tree& table, const Place& place, const std::string& key, F&& each) {
+    const Tree* list = table.find(key);
+    if (list == nullptr) return;
+    const Place here = of_key(table, place, key);
+    if (!list->is_list()) here.refuse("must be a list of tables, not {}", list->text());
+    u64 i = 0;
+    for (const Tree& work : list->items()) {
+      const Place at{&file_, fmt::format("{}[{}]", here.key, i++), work.line != 0 ? work.line : here.line};
+      if (!work.is_table()) at.refuse("must be a table, not {}", work.text());
+      each(work, at);
+    }
+  }
+
+  /// The elements from `offset` on; as many as are left when the file does not say how many.
+  static void take_rest(u64& count, u64 offset, u64 of, std::string_view name, const Place& place) {
+    if (offset >= of) place.refuse("begins at element {} of \"{}\", which has {}", offset, name, of);
+    if (count == 0) count = of - offset;
+    check_end(count, offset, of, name, place);
+  }
+  static void check_end(u64 count, u64 offset, u64 of, std::string_view name, const Place& place) {
+    if (offset > of || count > of - offset)
+      place.refuse("ends at element {} of \"{}\", which has {}", offset + count, name, of);
+  }
+
+  void read_host_work(const Tree& table, LaunchSpec& spec, const Place& place) {
+    for_each_work(table, place, "fill", [&](const Tree& work, const Place& here) {
+      FillSpec one;
+      fill(one, work, here, {{"value", &one.value}});
+      const NamedBuffer buffer = usable(one.buffer, here);
+      one.index = buffer.number;
+      take_rest(one.count, one.offset, buffer.count, one.buffer, here);
+      with_type(buffer.type, [&](auto zero) { number<decltype(zero)>(one.value, here); });
+      one.place = here;
+      spec.fills.push_back(std::move(one));
     });
+    for_each_work(table, place, "copy", [&](const Tree& work, const Place& here) {
+      CopySpec one;
+      fill(one, work, here, {});
+      const NamedBuffer from = usable(one.from, here), to = usable(one.to, here);
+      if (from.type != to.type)
+        here.refuse("copies {} into {}; both buffers must be of one type", kElements[static_cast<u8>(from.type)],
+                    kElements[static_cast<u8>(to.type)]);
+      one.from_index = from.number;
+      one.to_index = to.number;
+      take_rest(one.count, one.from_offset, from.count, one.from, here);
+      check_end(one.count, one.to_offset, to.count, one.to, here);
+      spec.copies.push_back(std::move(one));
+    });
+  }
+
+  void read_group(const Tree& table, Place place) {
+    GroupSpec spec;
+    fill(spec, table, place, {});
+    if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
+    if (find_group(spec.name) != nullptr) place.refuse("is a second group called {}; rename it", spec.name);
+    spec.place = std::move(place);
+    program_.groups.push_back(std::move(spec));
+  }
+  GroupSpec* find_group(std::string_view name) {
+    const auto found = std::ranges::find(program_.groups, name, &GroupSpec::name);
+    return found == program_.groups.end() ? nullptr : &*found;
+  }
+
+  /// The launch that is read next belongs to the group.
+  void join_group(const Tree& table, const LaunchSpec& spec, const Place& place) {
+    if (spec.group.empty()) return;
+    const Place here = of_key(table, place, "group");
+    GroupSpec* group = find_group(spec.group);
+    if (group == nullptr) {
+      std::vector<std::string> known;
+      for (const GroupSpec& each : program_.groups) known.push_back(each.name);
+      here.refuse("names no [[group]] defined above it: \"{}\"{}", spec.group, did_you_mean(spec.group, known));
+    }
+    const u64 number = program_.launches.size();
+    if (group->end == 0) group->first = group->end = number;
+    if (group->end != number) here.refuse("must follow the other launches of \"{}\" directly", spec.group);
+    if (!spec.unmap.empty()) place.refuse("cannot unmap in a group: what repeats would find the buffer gone");
+    group->end = number + 1;
+  }
+
+  void read_variable(const Tree& table, Place place) {
+    VariableSpec spec;
+    spec.seed = seed_;
+    fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"low", &spec.low}, {"high", &spec.high}});
+    if (spec.name.empty()) place.refuse("has no name; add name = \"...\"");
+    if (spec.count == 0) place.refuse("has no count; add count = ...");
+    spec.place = std::move(place);
+    program_.variables.push_back(std::move(spec));
   }
 
   void read_expect(const Tree& table, Place place) {
