@@ -130,6 +130,12 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
   app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare the result with a reference computed on the host");
+  app.add_option("--save", options.saves,
+                 "write what a buffer holds in the end to a file: with its type if FILE ends in .npy, else its bytes; "
+                 "may be repeated")
+      ->type_name("BUFFER=FILE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
 }
 
@@ -188,10 +194,17 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
         ->type_name("N");
   }
   if (command == "exec") add_exec_options(app, line.exec);
+  if (command == "new") {
+    add_operands(app, line, {{"WHAT", "kernel"}, {"NAME", "of the kernel's files and of their folder"}});
+    app.add_option("--out", line.new_folder, "folder to write into; created if it does not exist; default: NAME")
+        ->type_name("DIR");
+  }
   if (command == "list") {
     add_operands(app, line,
                  {{"WHAT", fmt::format("{}, or a slot such as warp_scheduler", fmt::join(listings(), ", "))}});
-    app.add_option("PAPER", line.paper, fmt::format("of claims: {}", fmt::join(claim_papers(), ", ")))->type_name("");
+    app.add_option("OF", line.list_of,
+                   fmt::format("of claims: {}; of kernels: a .ptx, .cu or .toml file", fmt::join(claim_papers(), ", ")))
+        ->type_name("");
     app.add_flag("--markdown", line.markdown, "print Markdown, as in docs/reference");
   }
   if (command == "explain") {

@@ -57,8 +57,9 @@ struct CommandLine {
   CudaOptions cuda;
   std::vector<std::vector<std::string>> programs;  // of `cuda`: a command line for each --
   std::vector<std::string> operands;               // KEY, WHAT, FILE.toml, A.json B.json, PAPER
-  std::string paper;                               // of `list claims`, when one is named
+  std::string list_of;                             // of `list claims`: a paper; of `list kernels`: a file
   bool markdown = false, quiet = false;
+  std::string new_folder;  // of `new`: where it writes, instead of a folder of the name
 };
 
 /// A mistake is an InputError with a suggestion where a flag or sub-command is misspelt.

@@ -20,11 +20,15 @@ const std::vector<SubCommand>& sub_commands() {
        "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm", run_command},
       {"exec", "executes a program without timing and checks its result", "terrace exec gups --size tiny --check",
        exec_command},
+      {"new", "writes an example of a kernel of your own, ready to run", "terrace new kernel mine", new_command},
       {"cuda", "runs CUDA programs as they are, each a tenant of one simulated GPU",
        "terrace cuda --gpu dws_30sm -- ./app 1000 -- ./other", cuda_command},
       {"serve", "waits for CUDA programs that attach to a socket, and runs them as tenants of one simulated GPU",
        "terrace serve --gpu dws_30sm --socket /tmp/gpu --clients 2", serve_command},
-      {"list", "lists machines, designs, workloads, policies, configuration keys, statistics or claims of papers",
+      {"list",
+       "lists machines, designs, workloads, policies, configuration keys, statistics, claims of papers or the kernels "
+       "of "
+       "a file",
        "terrace list policies", list_command},
       {"explain", "explains a configuration key: its meaning, its value and what set the value",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},

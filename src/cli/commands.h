@@ -21,6 +21,7 @@ const std::vector<SubCommand>& sub_commands();
 
 int run_command(const CommandLine& line);
 int exec_command(const CommandLine& line);
+int new_command(const CommandLine& line);
 int cuda_command(const CommandLine& line);
 int serve_command(const CommandLine& line);
 int explain_command(const CommandLine& line);
@@ -36,6 +37,9 @@ std::vector<std::string> listings();
 std::string listing(std::string_view what, bool markdown);
 /// The claims of a paper, or of all when none is named.
 std::string claims_listing(const std::string& paper, bool markdown);
+
+/// The kernels of a .ptx or .cu file, or of that which a .toml file names.
+std::string kernels_listing(const std::string& file, bool markdown);
 
 /// Parses and performs a command line. Everything the user can do wrong is an InputError.
 int run_command_line(int argc, const char* const* argv);

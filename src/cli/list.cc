@@ -119,13 +119,17 @@ std::string claims(bool markdown) {
   return claims_listing("", markdown);
 }
 
+std::string kernels(bool) {
+  input_error("list: kernels of which file? Write terrace list kernels FILE, with a .ptx, .cu or .toml file");
+}
+
 struct Listing {
   std::string_view name;
   std::string (*text)(bool markdown);
 };
 constexpr Listing kListings[] = {{"gpus", gpus},   {"designs", designs},   {"workloads", workloads_text},
                                  {"sets", sets},   {"policies", policies}, {"keys", keys},
-                                 {"stats", stats}, {"claims", claims}};
+                                 {"stats", stats}, {"claims", claims},     {"kernels", kernels}};
 
 }  // namespace
 
@@ -162,10 +166,12 @@ std::string claims_listing(const std::string& paper, bool markdown) {
 }
 
 int list_command(const CommandLine& line) {
-  if (!line.paper.empty() && line.operands.front() != "claims")
-    input_error("list: \"{}\" is one argument too many; see terrace list --help", printable(line.paper));
-  write_stdout(line.paper.empty() ? listing(line.operands.front(), line.markdown)
-                                  : claims_listing(line.paper, line.markdown));
+  const std::string &what = line.operands.front(), &of = line.list_of;
+  if (!of.empty() && what != "claims" && what != "kernels")
+    input_error("list: \"{}\" is one argument too many; see terrace list --help", printable(of));
+  write_stdout(of.empty()          ? listing(what, line.markdown)
+               : what == "kernels" ? kernels_listing(of, line.markdown)
+                                   : claims_listing(of, line.markdown));
   return 0;
 }
 

@@ -98,7 +98,8 @@ u64 DeviceCode::hash() const {
 DeviceCode read_device_code(const std::string& path, const std::string& more_flags) {
   const std::string suffix = fs::path(path).extension().string();
   if (suffix != ".ptx" && suffix != ".cu") input_error("{}: device code is a .ptx or a .cu file", path);
-  if (suffix == ".cu" && !fs::is_regular_file(path)) input_error("{}: there is no such file", path);
+  if (suffix == ".cu" && !fs::exists(path)) input_error("{}: there is no such file", path);
+  if (fs::exists(path) && !fs::is_regular_file(path)) input_error("{}: is not a plain file; copy it into one", path);
   return {path, suffix == ".cu" ? compile(path, more_flags) : read_file(path)};
 }
 

@@ -15,6 +15,9 @@ namespace terrace {
 /// and key. `seed` is of the contents that are drawn, where the file gives none.
 ProgramInstance load_user_program(const std::string& toml_path, u64 seed = 1);
 
+/// The head of a .npy file for a buffer: its elements if the program is one of these, otherwise bytes.
+std::string npy_header_of(const Program& program, std::string_view buffer, u64 bytes);
+
 /// What --tenant takes: FILE.toml, NAME[:key=value,...] of a workload, or what a kind of device code reads by itself
 /// (stream_kind.h). A seed stands in for those that programs have of their own.
 ProgramInstance load_program(const std::string& text, InputSize size, std::string_view option = "--tenant",

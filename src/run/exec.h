@@ -22,7 +22,8 @@ struct ExecOptions {
   std::vector<std::string> params;  // key=value
   std::string code;                 // device code in place of the workload's own: a .ptx or .cu file
   bool check = false;
-  std::string json;  // where to write the result file, or empty
+  std::string json;                // where to write the result file, or empty
+  std::vector<std::string> saves;  // BUFFER=FILE: what to write in the end
 };
 
 struct KernelCounts {

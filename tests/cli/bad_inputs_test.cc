@@ -72,12 +72,12 @@ std::vector<BadInput> on_the_command_line() {
   return {
       {"NoCommand",
        {},
-       "give a command: run, exec, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
       {"MisspeltCommand", {"explian", "run.seed"}, "no command \"explian\"; did you mean \"explain\"?"},
       {"UnknownCommand", {"frobnicate"}, "no command \"frobnicate\"; see terrace --help"},
       {"EmptyCommand",
        {""},
-       "give a command: run, exec, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
       {"UnknownGlobalOption", {"--verison"}, "no option \"--verison\"; see terrace --help"},
       {"MisspeltOption",
        {"explain", "run.seed", "--desing", "dws"},
@@ -114,7 +114,7 @@ std::vector<BadInput> on_the_command_line() {
       {"UnknownList",
        {"list", "xyzzy"},
        "list: there is no list of \"xyzzy\"; choose one of gpus, designs, workloads, sets, policies, keys, stats, "
-       "claims, " +
+       "claims, kernels, " +
            slot_names()},
       {"NothingToExplain", {"explain"}, "explain: KEY is missing; see terrace explain --help"},
       {"MisspeltKey", {"explain", "run.sed"}, "explain: run.sed is not a known key; did you mean \"run.seed\"?"},

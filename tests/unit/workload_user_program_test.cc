@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <tuple>
 
 #include "engine/check.h"
 #include "frontend/ptx/execute/machine.h"
@@ -303,6 +305,102 @@ TEST_F(UserProgramTest, NothingIsNearAnExpectedInfinity) {
   EXPECT_TRUE(check_of(load(text), std::numeric_limits<float>::infinity()).passed);
   EXPECT_EQ(check_of(load(text), 3).message, "y[0] is 3 and should be inf");
   EXPECT_FALSE(check_of(load(text), -std::numeric_limits<float>::infinity()).passed);
+}
+
+TEST_F(UserProgramTest, AnAbsoluteErrorSufficesWhereARelativeOneDoesNot) {
+  const std::string text = std::string(kGood) + "tolerance = 1e-6\n";
+  EXPECT_FALSE(check_of(load(text), 0.625f).passed);
+  EXPECT_TRUE(check_of(load(text + "absolute = 0.125\n"), 0.625f).passed);
+  EXPECT_TRUE(check_of(load(std::string(kGood) + "absolute = 0.125\n"), 0.375f).passed);
+  EXPECT_FALSE(check_of(load(text + "absolute = 0.124\n"), 0.625f).passed);
+  EXPECT_THAT(refusal(text + "absolute = -1\n"),
+              HasSubstr("program.toml:23: expect[0].absolute is an absolute error: a number of at least 0, not -1"));
+}
+
+TEST_F(UserProgramTest, AsManyMismatchesAreToldAsAreAskedFor) {
+  EXPECT_EQ(check_of(load(std::string(kGood) + "mismatches = 2\n"), 3).message,
+            "y[0] is 3 and should be 0.5, y[1] is 3 and should be 0.5 (100 of 100 values differ)");
+  EXPECT_THAT(check_of(load(std::string(kGood) + "mismatches = 1000\n"), 3).message, HasSubstr("y[99] is 3"));
+  EXPECT_THAT(refusal(std::string(kGood) + "mismatches = 0\n"), HasSubstr("expect[0].mismatches must be"));
+}
+
+/// One buffer `b`, filled as `lines` say; two numbers of 16 bits are what it begins with.
+TEST_F(UserProgramTest, BuffersOfSixteenBitNumbersHoldRoundedOnes) {
+  const auto bits = [&](const std::string& type, const std::string& lines) {
+    const ProgramInstance user =
+        load("source = \"saxpy.cu\"\n[[buffer]]\nname = \"b\"\ncount = 10\ntype = \"" + type + "\"\n" + lines +
+             "[[launch]]\nkernel = \"saxpy\"\n[[expect]]\nbuffer = \"b\"\n" + "equals = \"constant\"\nvalue = 1.5\n");
+    GuestMemory memory(PageSize::k4K);
+    user.program->allocate(memory);
+    user.program->initialise(memory);
+    const u16* held = reinterpret_cast<const u16*>(memory.at(memory.allocations()[0].first));
+    return std::tuple(held[0], held[1], user.program->check(memory).message);
+  };
+  using Held = std::tuple<u16, u16, std::string>;
+  const std::string constant = "init = \"constant\"\nvalue = 1.5\n", iota = "init = \"iota\"\nvalue = 1\nstep = 0.5\n";
+  EXPECT_EQ(bits("f16", constant), Held(0x3e00, 0x3e00, "b: 10 values as expected"));
+  EXPECT_EQ(bits("bf16", constant), Held(0x3fc0, 0x3fc0, "b: 10 values as expected"));
+  EXPECT_EQ(bits("f16", iota), Held(0x3c00, 0x3e00, "b[0] is 1 and should be 1.5"));
+  EXPECT_EQ(bits("bf16", "init = \"constant\"\nvalue = 1.00390625\n"),
+            Held(0x3f80, 0x3f80, "b[0] is 1 and should be 1.5"))
+      << "half way: to even";
+}
+
+/// A .npy file as NumPy 1 writes it.
+std::string npy(const std::string& head, const std::string& elements) {
+  std::string text = head;
+  text.append(128 - 10 - head.size() - 1, ' ');
+  text += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size()) + '\0' + text + elements;
+}
+
+TEST_F(UserProgramTest, AnNpyFileFillsABufferThatItFits) {
+  const std::vector<float> values(100, 2.5f);
+  const std::string elements(reinterpret_cast<const char*>(values.data()), 400);
+  const auto outcome = [&](const std::string& head, const std::string& held) -> std::string {
+    write("values.npy", npy(head, held));
+    const ProgramInstance user = load(changed("init = \"iota\"", "init = \"file\"\nfile = \"values.npy\""));
+    GuestMemory memory(PageSize::k4K);
+    user.program->allocate(memory);
+    return ptx::refusal([&] {
+      user.program->initialise(memory);
+      const float* x = reinterpret_cast<const float*>(memory.at(memory.allocations()[0].first));
+      input_error("{} {}", x[0], x[99]);
+    });
+  };
+  EXPECT_EQ(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (100,), }", elements), "2.5 2.5");
+  EXPECT_EQ(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 25), }", elements), "2.5 2.5");
+  EXPECT_EQ(outcome("{'descr': '<f4', 'fortran_order': True, 'shape': (100,), }", elements), "2.5 2.5");
+  EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': True, 'shape': (4, 25), }", elements),
+              AllOf(HasSubstr("program.toml:2: buffer[0] "), HasSubstr("holds them by columns")));
+  EXPECT_THAT(outcome("{'descr': '<f8', 'fortran_order': False, 'shape': (50,), }", elements),
+              AllOf(HasSubstr("buffer[0] is of type f32, '<f4' to NumPy, and "), HasSubstr("values.npy holds '<f8'")));
+  EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (50, 3), }", elements),
+              AllOf(HasSubstr("buffer[0] has 100 elements and "), HasSubstr("values.npy holds 150")));
+  EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (100,), }", "short"),
+              HasSubstr("buffer[0] needs 400 bytes and values.npy holds 5"));
+  for (const std::string broken : {"{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': 7, }", ""})
+    EXPECT_THAT(outcome(broken, elements), HasSubstr("values.npy: is not a .npy file that can be read")) << broken;
+  write("values.npy", "no");
+  GuestMemory memory(PageSize::k4K);
+  const ProgramInstance user = load(changed("init = \"iota\"", "init = \"file\"\nfile = \"values.npy\""));
+  user.program->allocate(memory);
+  EXPECT_THAT(ptx::refusal([&] { user.program->initialise(memory); }), HasSubstr("is not a .npy file"));
+}
+
+TEST_F(UserProgramTest, WhatMayNeverEndIsRefused) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder_ / "pipe.ptx").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder_ / "pipe.toml").c_str(), 0600), 0);
+  for (const std::string name : {"pipe", "/dev/zero"}) {
+    const ProgramInstance user = load(changed("init = \"iota\"", "init = \"file\"\nfile = \"" + name + "\""));
+    GuestMemory memory(PageSize::k4K);
+    user.program->allocate(memory);
+    EXPECT_THAT(ptx::refusal([&] { user.program->initialise(memory); }), HasSubstr("is not a plain file")) << name;
+  }
+  EXPECT_THAT(refusal(changed("saxpy.cu", "pipe.ptx")), HasSubstr("pipe.ptx: is not a plain file"));
+  EXPECT_THAT(ptx::refusal([&] { load_user_program((folder_ / "pipe.toml").string()); }),
+              HasSubstr("pipe.toml: is not a plain file"));
 }
 
 constexpr char kTwoNames[] = R"(source = "saxpy.cu"

@@ -1,0 +1,131 @@
+// A kernel of one's own, as a user meets it: an example to begin with, what a file holds, buffers from and to files.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+#include "support/scratch.h"
+#include "text/tree.h"
+
+namespace terrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(NewKernel, WritesAProgramThatRunsAndWhoseCheckPassesAndFails) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  const Outcome made = run_terrace({"new", "kernel", "mine"}, here);
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, AllOf(HasSubstr("mine/mine.cu"), HasSubstr("  terrace exec mine/mine.toml --check\n"),
+                              HasSubstr("--tenant mine/mine.toml --tenant mm")));
+  const Outcome ran = run_terrace({"exec", "mine/mine.toml", "--check"}, here);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("check passed: y: 65536 values as expected"));
+  const std::string code = read_file(here + "/mine/mine.cu");
+  scratch.write("mine/mine.cu", std::string(code).replace(code.find("+ y[i]"), 6, "- y[i]"));
+  const Outcome wrong = run_terrace({"exec", "mine/mine.toml", "--check"}, here);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("check FAILED: y[0] is -1 and should be 1"));
+}
+
+TEST(NewKernel, EveryCommandThatItPrintsWorks) {
+  const Scratch scratch;
+  // A name that C++ reserves is as good as any.
+  const Outcome made = run_terrace({"new", "kernel", "float", "--out", "a"}, scratch.path().string());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  u32 commands = 0;
+  for (std::size_t at = 0; (at = made.out.find("  terrace ", at)) != std::string::npos; ++commands) {
+    const std::size_t end = made.out.find('\n', at);
+    const std::string command = terrace_program() + made.out.substr(at + 9, end - at - 9);
+    const Outcome outcome = Child("/bin/bash", {"-c", command}, scratch.path().string()).wait();
+    EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;
+    at = end;
+  }
+  EXPECT_EQ(commands, 4u);
+}
+
+TEST(NewKernel, NothingIsOverwrittenOrLeftBehind) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  const auto refusal = [&](const std::vector<std::string>& words) {
+    const Outcome outcome = run_terrace(words, here);
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err;
+  };
+  scratch.write("a/a.toml", "mine");
+  EXPECT_EQ(refusal({"new", "kernel", "a"}),
+            "terrace: new: a/a.toml exists already; choose another name, or another folder with --out\n");
+  EXPECT_EQ(read_file(here + "/a/a.toml"), "mine");
+  scratch.write("b", "a file");
+  EXPECT_THAT(refusal({"new", "kernel", "b"}), HasSubstr("new: b cannot be made: "));
+  EXPECT_THAT(refusal({"new", "kernel", "c", "--out", "no/where"}), HasSubstr("new: no/where cannot be made: "));
+  EXPECT_THAT(refusal({"new", "kernel", "../c"}), HasSubstr("new: a kernel's name is up to 64 letters, digits and _"));
+  EXPECT_THAT(refusal({"new", "kernel", "3d"}), HasSubstr("the first no digit, not \"3d\""));
+  EXPECT_THAT(refusal({"new", "gpu", "c"}), HasSubstr("there is no new \"gpu\"; write terrace new kernel NAME"));
+  EXPECT_EQ(scratch.files(), 2u);
+}
+
+TEST(Save, WhatABufferHoldsInTheEndGoesToAFileThatCanBeReadAgain) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(run_terrace({"new", "kernel", "mine", "--out", "."}, here).exit_code, 0);
+  const Outcome saved = run_terrace({"exec", "mine.toml", "--save", "y=y.npy", "--save", "y=y.bin"}, here);
+  ASSERT_EQ(saved.exit_code, 0) << saved.err;
+  const std::string npy = read_file(here + "/y.npy"), raw = read_file(here + "/y.bin");
+  ASSERT_EQ(raw.size(), 65536u * 4);
+  ASSERT_EQ(npy.size() % 64, 0u);
+  EXPECT_THAT(npy.substr(0, 128), HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (65536,), }"));
+  EXPECT_EQ(npy.substr(npy.size() - raw.size()), raw);
+  // What was written is what the program should hold, from either file.
+  const std::string program = read_file(here + "/mine.toml");
+  for (const std::string file : {"y.npy", "y.bin"}) {
+    scratch.write("again.toml", program.substr(0, program.find("[[expect]]")) +
+                                    "[[expect]]\nbuffer = \"y\"\nequals = \"file\"\nfile = \"" + file + "\"\n");
+    EXPECT_EQ(run_terrace({"exec", "again.toml", "--check"}, here).exit_code, 0) << file;
+  }
+}
+
+TEST(Save, AWrongNameIsToldAndNothingIsLeft) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(run_terrace({"new", "kernel", "mine", "--out", "."}, here).exit_code, 0);
+  const auto refusal = [&](const std::string& save) {
+    const Outcome outcome = run_terrace({"exec", "mine.toml", "--save", "y=y.npy", "--save", save}, here);
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err;
+  };
+  EXPECT_EQ(refusal("other=z.npy"), "terrace: exec: --save: the program has no buffer \"other\"; it has x, y\n");
+  EXPECT_EQ(refusal("z.npy"), "terrace: exec: --save takes BUFFER=FILE, not \"z.npy\"\n");
+  EXPECT_THAT(refusal("x=no/where.npy"), HasSubstr("no/where.npy"));
+  EXPECT_EQ(scratch.files(), 2u);
+}
+
+TEST(ListKernels, ShowsParametersAndResourcesOfEachKernel) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  scratch.write("two.cu", R"(#include "terrace_device.h"
+struct Box { float low[3], high[3]; };
+__constant__ float table[16];
+extern "C" __global__ void __launch_bounds__(64) first(const float* x, Box box, u32 n) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[threadIdx.x] + box.low[n % 3] + table[n % 16];
+}
+extern "C" __global__ void second() {}
+)");
+  const Outcome listed = run_terrace({"list", "kernels", "two.cu"}, here);
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("first: "), HasSubstr(" registers per thread, "),
+                                HasSubstr(", blocks of at most 64 threads\n"), HasSubstr("first_param_0"),
+                                HasSubstr("u64"), HasSubstr("struct, aligned to 4     24\n"), HasSubstr("second: "),
+                                HasSubstr("takes no arguments\n"), HasSubstr("table     __constant__     64\n")));
+  const Outcome nothing = run_terrace({"list", "kernels"}, here);
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("list: kernels of which file?"));
+  scratch.write("none.ptx", ".version 6.0\n.target sm_70\n.address_size 64\n");
+  EXPECT_THAT(run_terrace({"list", "kernels", "none.ptx"}, here).err, HasSubstr("none.ptx has no kernel"));
+}
+
+}  // namespace
+}  // namespace terrace
