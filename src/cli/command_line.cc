@@ -287,8 +287,9 @@ std::string help_text() {
     text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version prints the version.\n");
   return text +
-         "\nExit codes: 0 success; 1 results differ (diff), a check failed (run, exec --check) or a job failed "
-         "(sweep); 2 wrong\ninput, or a fault ended every tenant (run) or the program (exec); 3 the model broke one of "
+         "\nExit codes: 0 success; 1 results differ (diff), a check failed (run, exec --check), a job failed "
+         "(sweep)\nor a process did not end with 0 (cuda); 2 wrong input, or a fault ended every tenant (run) or the "
+         "program (exec); 3 the model broke one of "
          "its own invariants;\n4 deadlock; 130 interrupted.\n";
 }
 
@@ -317,6 +318,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.get_formatter()->column_width(36);
   add_options(app, line.command, line);
   if (line.command == "cuda") {
+    app.usage("Usage: terrace cuda [OPTIONS] -- PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...");
     const std::span words(argv, static_cast<std::size_t>(argc));
     const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
     line.programs = split_programs({dashes, words.end()});

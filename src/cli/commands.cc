@@ -18,7 +18,7 @@ const std::vector<SubCommand>& sub_commands() {
   static const std::vector<SubCommand> kCommands = {
       {"run", "simulates one or more tenants on a machine",
        "terrace run --gpu dws_30sm --design ideal --tenant gups --tenant mm", run_command},
-      {"exec", "executes a program without timing and checks its result", "terrace exec gups --size tiny --check",
+      {"exec", "executes a program without timing; can check its result", "terrace exec gups --size tiny --check",
        exec_command},
       {"new", "writes an example of a kernel of your own, ready to run", "terrace new kernel mine", new_command},
       {"cuda", "runs CUDA programs as they are, each a tenant of one simulated GPU",
@@ -26,9 +26,9 @@ const std::vector<SubCommand>& sub_commands() {
       {"serve", "waits for CUDA programs that attach to a socket, and runs them as tenants of one simulated GPU",
        "terrace serve --gpu dws_30sm --socket /tmp/gpu --clients 2", serve_command},
       {"list",
-       "lists machines, designs, workloads, policies, configuration keys, statistics, claims of papers or the kernels "
-       "of "
-       "a file",
+       "lists machines, designs, workloads, sets of them, policies, configuration keys, statistics, claims of papers "
+       "or "
+       "the kernels of a file",
        "terrace list policies", list_command},
       {"explain", "explains a configuration key: its meaning, its value and what set the value",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},
@@ -36,7 +36,7 @@ const std::vector<SubCommand>& sub_commands() {
        "terrace sweep mine.toml --jobs 8", sweep_command},
       {"reproduce", "runs the experiments of a paper and compares what comes out with what it prints",
        "terrace reproduce simt --size tiny --out board", reproduce_command},
-      {"report", "writes stored results as tables, plots, CSV and JSON",
+      {"report", "writes stored results as pages for a browser, tables, plots, CSV and JSON",
        "terrace report --store results.db --out report", report_command},
       {"diff", "compares two results: which statistics differ, and by how much", "terrace diff before.json after.json",
        diff_command},
