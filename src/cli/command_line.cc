@@ -287,10 +287,9 @@ std::string help_text() {
     text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version prints the version.\n");
   return text +
-         "\nExit codes: 0 success; 1 results differ (diff), a check failed (run, exec --check), a job failed "
-         "(sweep)\nor a process did not end with 0 (cuda); 2 wrong input, or a fault ended every tenant (run) or the "
-         "program (exec); 3 the model broke one of "
-         "its own invariants;\n4 deadlock; 130 interrupted.\n";
+         "\nExit codes: 0 success; 1 results differ (diff), a check failed (run, exec --check), a job failed (sweep) "
+         "or a\nprocess did not end with 0 (cuda); 2 wrong input, or a fault ended every tenant (run) or the program "
+         "(exec);\n3 the model broke one of its own invariants; 4 deadlock; 130 interrupted.\n";
 }
 
 }  // namespace
@@ -313,12 +312,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const SubCommand& command = sub_commands()[static_cast<std::size_t>(found - known.begin())];
   line.command = command.name;
   CLI::App app(std::string(command.summary), "terrace " + line.command);
-  app.footer(fmt::format("\nExample:\n  {}", command.example));
+  const char* const programs =
+      line.command == "cuda" ? "\nPrograms follow the options: -- PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...\n"
+                             : "";
+  app.footer(fmt::format("{}\nExample:\n  {}", programs, command.example));
   app.set_help_flag("-h,--help", "print this help");
   app.get_formatter()->column_width(36);
   add_options(app, line.command, line);
   if (line.command == "cuda") {
-    app.usage("Usage: terrace cuda [OPTIONS] -- PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...");
     const std::span words(argv, static_cast<std::size_t>(argc));
     const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
     line.programs = split_programs({dashes, words.end()});

@@ -27,8 +27,7 @@ const std::vector<SubCommand>& sub_commands() {
        "terrace serve --gpu dws_30sm --socket /tmp/gpu --clients 2", serve_command},
       {"list",
        "lists machines, designs, workloads, sets of them, policies, configuration keys, statistics, claims of papers "
-       "or "
-       "the kernels of a file",
+       "or the kernels of a file",
        "terrace list policies", list_command},
       {"explain", "explains a configuration key: its meaning, its value and what set the value",
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},
