@@ -39,22 +39,22 @@ source = "@.cu"
 [[buffer]]
 name = "x"
 type = "f32"
-count = 65536
+count = 16384
 init = "iota"                  # 0, 1, 2, ...
 read_only = true               # a kernel that writes to it faults
 
 [[buffer]]
 name = "y"
 type = "f32"
-count = 65536
+count = 16384
 init = "constant"
 value = 1.0
 
 [[launch]]
 kernel = "@_kernel"
-grid = [256]
+grid = [64]
 block = [256]
-args = ["x", "y", 2.0, 65536]  # as the kernel declares them
+args = ["x", "y", 2.0, 16384]  # as the kernel declares them
 
 [[expect]]                     # 1, 3, 5, ...
 buffer = "y"

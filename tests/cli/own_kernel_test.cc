@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <utility>
+
+#include "support/paths.h"
 #include "support/program.h"
 #include "support/scratch.h"
 #include "text/tree.h"
@@ -22,7 +26,7 @@ TEST(NewKernel, WritesAProgramThatRunsAndWhoseCheckPassesAndFails) {
                               HasSubstr("--tenant mine/mine.toml --tenant mm")));
   const Outcome ran = run_terrace({"exec", "mine/mine.toml", "--check"}, here);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("check passed: y: 65536 values as expected"));
+  EXPECT_THAT(ran.out, HasSubstr("check passed: y: 16384 values as expected"));
   const std::string code = read_file(here + "/mine/mine.cu");
   scratch.write("mine/mine.cu", std::string(code).replace(code.find("+ y[i]"), 6, "- y[i]"));
   const Outcome wrong = run_terrace({"exec", "mine/mine.toml", "--check"}, here);
@@ -67,6 +71,85 @@ TEST(NewKernel, NothingIsOverwrittenOrLeftBehind) {
   EXPECT_EQ(scratch.files(), 2u);
 }
 
+/// The commands of docs/your_program.md, in its order, each as it is typed.
+TEST(YourProgram, EveryCommandOfItsPageWorks) {
+  const Scratch scratch;
+  std::istringstream page(read_file(source_folder() + "/docs/your_program.md"));
+  bool inside = false;
+  u32 commands = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("```")) inside = !inside;
+    if (!inside || !line.starts_with("terrace ")) continue;
+    const Outcome outcome =
+        Child("/bin/bash", {"-c", terrace_program() + line.substr(7)}, scratch.path().string()).wait();
+    EXPECT_EQ(outcome.exit_code, 0) << line << "\n" << outcome.err;
+    ++commands;
+  }
+  EXPECT_GE(commands, 6u);
+}
+
+TEST(YourProgram, WhatTheHostDoesBetweenLaunchesIsSeenUnderTiming) {
+  const Scratch scratch;
+  scratch.write("k.cu", R"(
+#include "terrace_device.h"
+struct P { float a; const float* x; };
+__constant__ float table[4];
+extern "C" __global__ void add(float* y, P p) {
+  const u32 i = global_thread();
+  y[i] += p.a * p.x[i] + table[0];
+}
+)");
+  scratch.write("k.toml", R"(source = "k.cu"
+[[buffer]]
+name = "x"
+count = 1024
+init = "iota"
+[[buffer]]
+name = "y"
+count = 512
+[[buffer]]
+name = "z"
+count = 512
+[[group]]
+name = "step"
+repeat = 3
+[[launch]]
+group = "step"
+kernel = "add"
+grid = [4]
+block = [128]
+args = ["y", { struct = [1.0, { buffer = "x", offset = 512 }] }]
+[[launch]]
+group = "step"
+kernel = "add"
+grid = [4]
+block = [128]
+copy = [{ from = "y", to = "z" }]
+args = ["z", { struct = [1.0, "y"] }]
+[[variable]]
+name = "table"
+count = 1
+init = "constant"
+value = 1
+[[expect]]                     # 3 (x + 512 + 1)
+buffer = "y"
+equals = "iota"
+value = 1539
+step = 3
+[[expect]]                     # 2 y + 1
+buffer = "z"
+equals = "iota"
+value = 3079
+step = 6
+)");
+  for (const auto& [gpu, design] : {std::pair{"dws_30sm", "baseline"}, std::pair{"vc_16cu", "vc_opt"}}) {
+    const Outcome outcome = run_terrace(
+        {"run", "--gpu", gpu, "--design", design, "--tenant", "k.toml", "--check", "--quiet"}, scratch.path().string());
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("z: 512 values as expected"));
+  }
+}
+
 TEST(Save, WhatABufferHoldsInTheEndGoesToAFileThatCanBeReadAgain) {
   const Scratch scratch;
   const std::string here = scratch.path().string();
@@ -74,9 +157,9 @@ TEST(Save, WhatABufferHoldsInTheEndGoesToAFileThatCanBeReadAgain) {
   const Outcome saved = run_terrace({"exec", "mine.toml", "--save", "y=y.npy", "--save", "y=y.bin"}, here);
   ASSERT_EQ(saved.exit_code, 0) << saved.err;
   const std::string npy = read_file(here + "/y.npy"), raw = read_file(here + "/y.bin");
-  ASSERT_EQ(raw.size(), 65536u * 4);
+  ASSERT_EQ(raw.size(), 16384u * 4);
   ASSERT_EQ(npy.size() % 64, 0u);
-  EXPECT_THAT(npy.substr(0, 128), HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (65536,), }"));
+  EXPECT_THAT(npy.substr(0, 128), HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (16384,), }"));
   EXPECT_EQ(npy.substr(npy.size() - raw.size()), raw);
   // What was written is what the program should hold, from either file.
   const std::string program = read_file(here + "/mine.toml");
