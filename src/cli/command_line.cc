@@ -47,7 +47,8 @@ void add_live_options(CLI::App& app, LiveOptions& options) {
 void add_run_options(CLI::App& app, CommandLine& line) {
   add_config_options(app, line.config);
   app.add_option("--tenant", line.run.tenants,
-                 "add a tenant: a workload with its parameters, or a FILE.toml of your own; may be repeated")
+                 "add a tenant: a workload with its parameters, a FILE.toml of your own or a folder of traces; may be "
+                 "repeated")
       ->type_name("NAME[:KEY=VALUE,...]")
       ->take_all()
       ->allow_extra_args(false);
@@ -114,7 +115,7 @@ void add_operands(CLI::App& app, CommandLine& line, const std::vector<std::pair<
 
 void add_exec_options(CLI::App& app, ExecOptions& options) {
   app.add_option("PROGRAM", options.program,
-                 "a workload with its parameters, NAME[:KEY=VALUE,...], or a FILE.toml of your own")
+                 "a workload with its parameters, NAME[:KEY=VALUE,...], a FILE.toml of your own or a folder of traces")
       ->required();
   app.add_option("--size", options.size, "input size of the workload: mini, tiny, small or paper")->type_name("SIZE");
   app.add_option("--variant", options.variant,
