@@ -128,6 +128,8 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--limit", options.limit, "warp instructions of a launch after which it counts as endless")
+      ->type_name("N");
   app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare the result with a reference computed on the host");

@@ -16,6 +16,7 @@ struct DeviceCode {
   std::string file;  // what messages call it
   std::string text;  // what its kind reads
   std::string kind{kPtx};
+  u64 heap_bytes = u64{8} << 20;  // what kernels can take with malloc, at first as much as under CUDA
 
   /// Of the text: results record which device code was run.
   u64 hash() const;

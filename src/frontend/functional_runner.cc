@@ -71,8 +71,10 @@ bool FunctionalRunner::turn(Resident& resident, u32 warps) {
 
 void FunctionalRunner::step(WarpRef warp) {
   if (executed_ == config_.instruction_limit) {
-    input_error("kernel {} has executed {} warp instructions without ending: {}; an endless loop, or raise the limit",
-                kernel_, executed_, stream_.whereabouts(warp));
+    input_error(
+        "kernel {} has executed {} warp instructions without ending: {}; an endless loop, or raise the limit (exec "
+        "--limit)",
+        kernel_, executed_, stream_.whereabouts(warp));
   }
   ++executed_;
   const DecodedInst& inst = stream_.peek(warp);

@@ -194,6 +194,7 @@ class UserProgram final : public Program {
 ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
   auto file = user::read_program_file(toml_path, seed);
   DeviceCode code = read_device_code(file->source);
+  code.heap_bytes = file->heap_bytes.value_or(code.heap_bytes);
   return {std::make_unique<UserProgram>(std::move(file)), std::move(code)};
 }
 

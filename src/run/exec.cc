@@ -11,6 +11,7 @@
 #include <span>
 
 #include "config/field_list.h"
+#include "config/field_text.h"
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/stream_kind.h"
@@ -60,8 +61,22 @@ Loaded load(const ExecOptions& options) {
   } else {
     loaded = load_workload(options);
   }
-  if (!options.code.empty()) loaded.instance.code = read_device_code(options.code);
+  if (!options.code.empty()) {
+    const u64 heap_bytes = loaded.instance.code.heap_bytes;
+    loaded.instance.code = read_device_code(options.code);
+    loaded.instance.code.heap_bytes = heap_bytes;
+  }
   return loaded;
+}
+
+FunctionalConfig config_of(const ExecOptions& options) {
+  FunctionalConfig config;
+  if (options.limit.empty()) return config;
+  const auto limit = parse_integer(options.limit);
+  if (!limit || *limit == 0)
+    input_error("exec: --limit must be a whole number of warp instructions from 1 on, not {}", options.limit);
+  config.instruction_limit = *limit;
+  return config;
 }
 
 std::string access_text(const FunctionalCounts& counts) {
@@ -141,10 +156,11 @@ double rate(const ExecResult& result) {
 
 }  // namespace
 
-std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory) {
+std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory,
+                                           FunctionalConfig config) {
   std::vector<KernelCounts> kernels;  // in the order of their first launches
   for_each_launch(program, memory, [&](const Launch& launch) {
-    FunctionalRunner runner(stream);
+    FunctionalRunner runner(stream, config);
     runner.run(launch);
     auto known = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == launch.kernel; });
     if (known == kernels.end()) known = kernels.insert(known, {launch.kernel, {}});
@@ -154,6 +170,7 @@ std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream,
 }
 
 ExecResult execute_program(const ExecOptions& options, const Printer& print) {
+  const FunctionalConfig config = config_of(options);
   Loaded loaded = load(options);
   Program& program = *loaded.instance.program;
   const DeviceCode& code = loaded.instance.code;
@@ -174,7 +191,7 @@ ExecResult execute_program(const ExecOptions& options, const Printer& print) {
   const auto from = std::chrono::steady_clock::now();
   stream->print_to(print);
   try {
-    result.kernels = run_functionally(program, *stream, memory);
+    result.kernels = run_functionally(program, *stream, memory, config);
   } catch (...) {
     stream->print_to({});  // what was printed may say why
     throw;

@@ -21,6 +21,7 @@ struct ExecOptions {
   std::string seed, slice;          // short for the parameters of these names
   std::vector<std::string> params;  // key=value
   std::string code;                 // device code in place of the workload's own: a .ptx or .cu file
+  std::string limit;                // warp instructions of a launch; FunctionalConfig's when empty
   bool check = false;
   std::string json;                // where to write the result file, or empty
   std::vector<std::string> saves;  // BUFFER=FILE: what to write in the end
@@ -46,7 +47,8 @@ struct ExecResult {
 };
 
 /// Runs every launch of a program whose buffers are allocated and filled; counts by kernel.
-std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory);
+std::vector<KernelCounts> run_functionally(Program& program, InstStream& stream, GuestMemory& memory,
+                                           FunctionalConfig config = {});
 
 /// Runs the program; `print` gets what its kernels print, launch by launch. Wrong input, or a program that touches what
 /// is not its own, is an InputError.

@@ -45,6 +45,25 @@ TEST(DeviceRuntimeProgram, PrintsAheadOfItsResults) {
     EXPECT_LT(outcome.out.find(line), outcome.out.find("digest ")) << outcome.out;
 }
 
+TEST(DeviceRuntimeProgram, HasAHeapAsLargeAsItsFileSays) {
+  const Scratch scratch;
+  scratch.write("k.cu",
+                "#include \"terrace_device.h\"\n"
+                "extern \"C\" __global__ void k() { void* volatile p = malloc(300); printf(\"%d\", p != nullptr); }\n");
+  const auto printed = [&](const std::string& heap) {
+    const std::string path = scratch.write(
+        "k.toml", heap + "source = \"k.cu\"\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [4]\nargs = []\n");
+    const Outcome outcome = run_terrace({"exec", path}, scratch.path().string());
+    return outcome.exit_code == 0 ? outcome.out.substr(0, 4) : outcome.err;
+  };
+  EXPECT_EQ(printed(""), "1111");
+  EXPECT_EQ(printed("heap_bytes = 1000\n"), "1110");
+  EXPECT_EQ(printed("heap_bytes = 0\n"), "0000");
+  EXPECT_NE(
+      printed("heap_bytes = \"1 MB\"\n").find("k.toml:1: heap_bytes must be a whole number from 0 to 17179869184"),
+      std::string::npos);
+}
+
 TEST(DeviceRuntimeProgram, AFailedAssertionEndsItsTenantOnly) {
   const Scratch scratch;
   const std::string good = program(scratch, "good.toml", 64), bad = program(scratch, "bad.toml", 50);
@@ -60,6 +79,21 @@ TEST(DeviceRuntimeProgram, AFailedAssertionEndsItsTenantOnly) {
   EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.out.find("thread 60 of block 1"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("FAILED: out"), std::string::npos) << outcome.out;
+}
+
+TEST(DeviceRuntimeProgram, AnEndlessLoopEndsAtTheLimitThatIsGiven) {
+  const Scratch scratch;
+  scratch.write("k.ptx", ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k() {\nSPIN: bra SPIN;\n}\n");
+  const std::string path =
+      scratch.write("k.toml", "source = \"k.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [4]\nargs = []\n");
+  Outcome outcome = run_terrace({"exec", path, "--limit", "5000"}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("kernel k has executed 5000 warp instructions without ending: warp 0 of block 0 runs at "),
+            std::string::npos)
+      << outcome.err;
+  outcome = run_terrace({"exec", path, "--limit", "many"}, scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err, "terrace: exec: --limit must be a whole number of warp instructions from 1 on, not many\n");
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ const std::string kPtx =
     ".version 7.8\n.target sm_70\n.address_size 64\n.global .align 4 .u32 counter = 3;\n"
     ".visible .entry k(.param .u64 out, .param .u32 value) {\n.reg .b64 %rd<3>;\n.reg .b32 %r<2>;\n"
     "ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [value];\nst.global.u32 [%rd1], %r1;\nret;\n}\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.visible .entry takes() {\n"
+    "{ .param .b64 p; .param .b64 r; st.param.b64 [p], 8; call (r), malloc, (p); }\nret;\n}\n"
     ".visible .entry odd() {\n.reg .b32 %r<4>;\nwgmma.fence.sync.aligned;\nret;\n}\n";
 
 template <class T>
@@ -136,6 +138,28 @@ TEST(CudaSession, LimitsMemory) {
   EXPECT_EQ(session.ask(Call::kAllocate, Writer().u64(1)).status, Status::kMemoryAllocation);
   EXPECT_EQ(session.ask(Call::kFree, Writer().u64(buffer)).status, Status::kSuccess);
   EXPECT_NE(session.allocate(kMemory), 0u);
+}
+
+TEST(CudaSession, CountsTheDeviceHeapAsMemory) {
+  Session session;
+  const auto heap = [&](u64 bytes) { return session.ask(Call::kHeapBytes, Writer().u32(1).u64(bytes)); };
+  EXPECT_EQ(session.ask(Call::kHeapBytes, Writer().u32(0).u64(0)).reader().u64(), u64{8} << 20);
+  EXPECT_EQ(heap(kMemory + 1).status, Status::kInvalidValue);
+  EXPECT_EQ(session.ask(Call::kHeapBytes, Writer().u32(1)).status, Status::kInvalidValue);
+  EXPECT_EQ(heap(kMemory / 2).status, Status::kSuccess);
+  const u32 module = session.load();
+  const u32 kernel = session.ask(Call::kKernel, Writer().u32(module).text("takes")).reader().u32();
+  const auto launch = [&] {
+    Writer fields;
+    fields.u32(kernel).u32(1).u32(1).u32(1).u32(1).u32(1).u32(1).u64(0).u64(0).u32(0);
+    return session.ask(Call::kLaunch, fields).status;
+  };
+  const u64 buffer = session.allocate(kMemory / 2 + 4096);
+  EXPECT_EQ(launch(), Status::kLaunchOutOfResources);
+  EXPECT_EQ(session.ask(Call::kFree, Writer().u64(buffer)).status, Status::kSuccess);
+  EXPECT_EQ(launch(), Status::kSuccess);
+  EXPECT_EQ(launch(), Status::kSuccess) << "it is counted once";
+  EXPECT_EQ(session.allocate(kMemory / 2 + 4096), 0u);
 }
 
 TEST(CudaSession, RefusesAKernelItCannotExecuteAndRunsTheOthers) {

@@ -175,7 +175,7 @@ TEST(PtxControl, AnEndlessLoopEndsAtTheInstructionLimitAndSaysWhere) {
   const std::string sentence = refusal([&] { harness.run(harness.launch({1}, {32}, out), config); });
   EXPECT_EQ(sentence,
             "kernel k has executed 1000 warp instructions without ending: warp 0 of block 0 runs at test.ptx:14, \"bra "
-            "SPIN\"; an endless loop, or raise the limit");
+            "SPIN\"; an endless loop, or raise the limit (exec --limit)");
 }
 
 TEST(PtxControl, LanesMeetAgainAlthoughTheTextHasAnExitThatNoneReaches) {

@@ -28,6 +28,8 @@ class Reader {
     for (const auto& [key, value] : document.members()) {
       if (key == "source") {
         read_source(value);
+      } else if (key == "heap_bytes") {
+        read_heap(value);
       } else if (key == "buffer") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
       } else if (key == "launch") {
@@ -39,7 +41,7 @@ class Reader {
       } else if (key == "expect") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
       } else {
-        const std::vector<std::string> known{"source", "buffer", "group", "launch", "variable", "expect"};
+        const std::vector<std::string> known{"source", "heap_bytes", "buffer", "group", "launch", "variable", "expect"};
         input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
       }
     }
@@ -59,6 +61,15 @@ class Reader {
     const auto* name = std::get_if<std::string>(&value.value);
     if (!name) input_error("{}:{}: source must be the name of a file, not {}", file_, value.line, value.text());
     program_.source = (fs::path(program_.folder) / *name).string();
+  }
+
+  void read_heap(const Tree& value) {
+    constexpr u64 kMost = u64{16} << 30;  // half of what a tenant can allocate
+    const auto* bytes = std::get_if<u64>(&value.value);
+    if (!bytes || *bytes > kMost)
+      input_error("{}:{}: heap_bytes must be a whole number from 0 to {}, not {}", file_, value.line, kMost,
+                  value.text());
+    program_.heap_bytes = *bytes;
   }
 
   template <class F>

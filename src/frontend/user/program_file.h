@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -143,6 +144,7 @@ inline bool given(const Tree& tree) {
 struct ProgramFile {
   std::string file, folder;  // it, and what files it names are relative to
   std::string source;
+  std::optional<u64> heap_bytes;  // of device code: the usual ones when left out
   std::vector<BufferSpec> buffers;
   std::vector<GroupSpec> groups;
   std::vector<LaunchSpec> launches;
