@@ -72,12 +72,14 @@ std::vector<BadInput> on_the_command_line() {
   return {
       {"NoCommand",
        {},
-       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace "
+       "--help"},
       {"MisspeltCommand", {"explian", "run.seed"}, "no command \"explian\"; did you mean \"explain\"?"},
       {"UnknownCommand", {"frobnicate"}, "no command \"frobnicate\"; see terrace --help"},
       {"EmptyCommand",
        {""},
-       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace --help"},
+       "give a command: run, exec, new, cuda, serve, list, explain, sweep, reproduce, report, diff; see terrace "
+       "--help"},
       {"UnknownGlobalOption", {"--verison"}, "no option \"--verison\"; see terrace --help"},
       {"MisspeltOption",
        {"explain", "run.seed", "--desing", "dws"},
