@@ -44,6 +44,11 @@ void add_live_options(CLI::App& app, LiveOptions& options) {
   app.add_flag("--live-open", options.open, "allow an address that others can reach");
 }
 
+void add_threads(CLI::App& app, CommandLine& line) {
+  app.add_option("--threads", line.run.threads, "threads that simulate this run together; same results; default: 1")
+      ->type_name("N");
+}
+
 void add_run_options(CLI::App& app, CommandLine& line) {
   add_config_options(app, line.config);
   app.add_option("--tenant", line.run.tenants,
@@ -60,6 +65,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
   app.add_option("--epochs", line.config.epochs, "also keep statistics over time in the result, a value every N cycles")
       ->type_name("N");
+  add_threads(app, line);
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
@@ -86,6 +92,7 @@ void add_cuda_options(CLI::App& app, CommandLine& line) {
   app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N or instructions:N")
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
+  add_threads(app, line);
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
   app.add_option("--host-timeout", line.cuda.host_timeout,
                  "seconds of real time without a call after which a process is given up; default: 600; 0: never")
@@ -142,11 +149,18 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
   app.add_option("--json", options.json, "write the result to FILE")->type_name("FILE");
 }
 
+void add_job_threads(CLI::App& app, CommandLine& line) {
+  app.add_option("--threads", line.sweep.threads,
+                 "threads of each simulation; default: 1, or more if there are fewer simulations than cores")
+      ->type_name("N");
+}
+
 void add_sweep_options(CLI::App& app, CommandLine& line) {
   add_operands(app, line, {{"FILE.toml", "sweep file (docs/sweeps.md; examples in configs/experiments)"}});
   app.add_option("--jobs", line.sweep.jobs,
                  "number of simulations at a time; default: the number of cores, or 1000 in the queue of a cluster")
       ->type_name("N");
+  add_job_threads(app, line);
   app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
   app.add_option("--executor", line.sweep.executor, "where jobs run: local (this machine) or slurm (docs/cluster.md)")
       ->type_name("NAME");
@@ -177,6 +191,7 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
       ->type_name("DIR");
   app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
       ->type_name("N");
+  add_job_threads(app, line);
   app.add_option("--memory", line.sweep.memory, "memory for all jobs together; default: nine tenths of what is free")
       ->type_name("N[K|M|G]");
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the files")

@@ -23,6 +23,7 @@ struct RunOptions {
   std::vector<std::string> tenants;
   std::string size, sms;
   bool alone = false, check = false;
+  std::string threads;  // that simulate one run
   std::string json, timeline, timeline_events, log;
   std::vector<std::string> timeline_of;
 };
@@ -41,7 +42,7 @@ struct StoreOptions {
   std::string store = "results.db";
   std::string out;     // where a report goes
   bool stats = false;  // those of however many jobs
-  std::string executor = "local", jobs, memory, size, seeds, epochs;
+  std::string executor = "local", jobs, threads, memory, size, seeds, epochs;
   std::vector<std::string> slurm;  // KEY=VALUE, over the sweep file's own
   bool dry_run = false, retry_failed = false;
 };

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/root_config.h"
+#include "cli/threads.h"
 #include "config/field_text.h"
 #include "config/loader.h"
 #include "cuda/cuda_program.h"
@@ -122,6 +123,7 @@ RunRequest request_of(const CommandLine& line) {
   refuse_what_does_not_apply(request.config, line.command);
   request.config.run.relaunch = false;
   request.check = true;
+  request.options.threads = threads_of(line.run.threads, line.command, 1);
   return request;
 }
 

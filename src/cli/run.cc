@@ -10,6 +10,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/root_config.h"
+#include "cli/threads.h"
 #include "config/field_text.h"
 #include "config/loader.h"
 #include "engine/check.h"
@@ -44,6 +45,7 @@ void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunRes
   for (u32 tenant = 0; tenant < result.json.find("tenants")->items().size(); ++tenant) {
     RunRequest request;
     request.config = alone_config(base, shared, tenant);
+    request.options.threads = threads_of(line.run.threads, line.command, 1);
     Progress progress(fmt::format("alone: {}", request.config.run.tenants), Progress::style_of_stderr(line.quiet));
     request.progress = show(progress);
     const RunResult alone = simulate(request);
@@ -127,6 +129,7 @@ int run_command(const CommandLine& line) {
   request.config = loader.config();
   request.check = line.run.check;
   request.log = line.run.log;
+  request.options.threads = threads_of(line.run.threads, line.command, 1);
   ask_for_timeline(line.run, request);
   std::optional<OutputFile> json, timeline;
   if (!line.run.json.empty()) json.emplace(line.run.json);

@@ -5,6 +5,7 @@
 
 #include "cli/command_line.h"
 #include "cli/paths.h"
+#include "cli/threads.h"
 #include "config/field_text.h"
 #include "engine/check.h"
 #include "frontend/workload.h"
@@ -68,7 +69,7 @@ SweepOptions sweep_options(const CommandLine& line) {
   options.store = line.sweep.store;
   options.executor = line.sweep.executor;
   refuse_foreign_options(line);
-  options.workers = {"/proc/self/exe", jobs_of(line), memory_of(line)};
+  options.workers = {"/proc/self/exe", jobs_of(line), memory_of(line), threads_of(line.sweep.threads, line.command, 0)};
   options.retry = line.sweep.retry_failed;
   if (!line.sweep.size.empty()) parse_input_size(line.sweep.size);
   return options;

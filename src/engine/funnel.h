@@ -4,12 +4,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <bit>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/check.h"
-#include "engine/ring.h"
 #include "engine/scheduler.h"
+#include "engine/shared_ring.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -26,9 +29,10 @@ class Funnel {
         wheel_mask_(std::bit_ceil(latency + 1) - 1),
         words_((inputs + 63) / 64),
         sets_(size_t{words_} * (kArriving + wheel_mask_ + 1)),
-        inputs_(inputs) {
+        count_(inputs),
+        inputs_(std::make_unique<Input[]>(inputs)) {
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
-    for (Input& input : inputs_) input.waiting = Ring<Traveller>(capacity);
+    for (u32 i = 0; i < inputs; ++i) inputs_[i].waiting.set_capacity(capacity);
   }
   Funnel(const Funnel&) = delete;
   Funnel& operator=(const Funnel&) = delete;
@@ -39,15 +43,19 @@ class Funnel {
   /// Whether one more message fits into the input in this cycle. A refused producer is woken when a place is freed.
   bool can_push(u32 input_index, Cycle now) {
     Input& input = inputs_[input_index];
-    const u32 popped = input.last_pop == now ? input.pops : 0;
-    if (input.waiting.size() + popped < input.waiting.capacity()) return true;
-    input.refused = true;
-    if (popped > 0) scheduler_.wake(input.producer, now + 1);
+    if (input.waiting.has_room(now)) return true;
+    if (input.refused.note(scheduler_.ticks_together()) || input.waiting.popped_in(now))
+      scheduler_.wake(input.producer, now + 1);
     return false;
   }
   void push(u32 input_index, Cycle now, T message) {
     inputs_[input_index].waiting.push({now + latency_, std::move(message)});
-    arriving_at(now + latency_)[input_index / 64] |= u64{1} << input_index % 64;
+    u64& word = arriving_at(now + latency_)[input_index / 64];
+    const u64 bit = u64{1} << input_index % 64;
+    if (scheduler_.ticks_together()) [[unlikely]]
+      std::atomic_ref(word).fetch_or(bit, std::memory_order_relaxed);  // other producers share the word
+    else
+      word |= bit;
     scheduler_.wake(consumer_, now + latency_);
   }
 
@@ -75,7 +83,7 @@ class Funnel {
     for (u32 word = 0; word < words_; ++word) {
       for (u64 left = set_of(kNew)[word]; left != 0; left &= left - 1) {
         const u32 input = word * 64 + static_cast<u32>(std::countr_zero(left));
-        const Ring<Traveller>& waiting = inputs_[input].waiting;
+        const SharedRing<Traveller>& waiting = inputs_[input].waiting;
         for (u32 i = waiting.size(); i > 0 && waiting[i - 1].arrives >= now; --i) {
           if (waiting[i - 1].arrives == now) each(input, waiting[i - 1].message);
         }
@@ -85,7 +93,7 @@ class Funnel {
   /// Calls `each(message, arrived)` for what has arrived on an input by cycle `now`, in order.
   template <class F>
   void visit_arrived(u32 input, Cycle now, F&& each) const {
-    const Ring<Traveller>& waiting = inputs_[input].waiting;
+    const SharedRing<Traveller>& waiting = inputs_[input].waiting;
     for (u32 i = 0; i < waiting.size() && waiting[i].arrives <= now; ++i) each(waiting[i].message, waiting[i].arrives);
   }
   /// When the front of an input arrived.
@@ -108,23 +116,15 @@ class Funnel {
     Input& input = inputs_[input_index];
     SIM_DCHECK(set_of(kReady)[input_index / 64] >> input_index % 64 & 1,
                "pop from input {}, on which nothing has arrived", input_index);
-    if (input.last_pop != now) {
-      input.last_pop = now;
-      input.pops = 0;
-    }
-    ++input.pops;
-    if (input.refused) {
-      input.refused = false;
-      scheduler_.wake(input.producer, now + 1);
-    }
-    T message = input.waiting.pop().message;
+    T message = input.waiting.pop(now).message;
+    if (input.refused.take()) scheduler_.wake(input.producer, now + 1);
     if (input.waiting.empty() || input.waiting.front().arrives > now) {
       set_of(kReady)[input_index / 64] &= ~(u64{1} << input_index % 64);
     }
     return message;
   }
 
-  u32 inputs() const { return static_cast<u32>(inputs_.size()); }
+  u32 inputs() const { return count_; }
   u32 latency() const { return latency_; }
   bool empty(u32 input) const { return inputs_[input].waiting.empty(); }
   u32 size(u32 input) const { return inputs_[input].waiting.size(); }
@@ -135,11 +135,9 @@ class Funnel {
     T message{};
   };
   struct Input {
-    Ring<Traveller> waiting;
+    SharedRing<Traveller> waiting;
     UnitId producer{};
-    Cycle last_pop = kNever;
-    u32 pops = 0;
-    bool refused = false;
+    Refusal refused;
   };
   template <class Bits>
   u32 scan(u32 from, Bits&& bits_of) const {
@@ -168,7 +166,8 @@ class Funnel {
   u32 wheel_mask_;
   u32 words_;
   std::vector<u64> sets_;
-  std::vector<Input> inputs_;
+  u32 count_;
+  std::unique_ptr<Input[]> inputs_;
 };
 
 }  // namespace terrace

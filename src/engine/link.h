@@ -1,12 +1,13 @@
 // A connection between two units: one producer, one consumer, a latency of at least one cycle. A message pushed in
 // cycle t is visible in t + latency; an entry that the consumer frees in cycle t can be used in t + 1. So nothing
-// passes within a cycle in either direction, and no result depends on which of the two units ticks first.
+// passes within a cycle in either direction, and no result depends on which of the two units ticks first, or whether they
+// tick at once on two threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "engine/check.h"
-#include "engine/ring.h"
 #include "engine/scheduler.h"
+#include "engine/shared_ring.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -46,13 +47,12 @@ class Link {
       scheduler_.wake(producer_, now + 1);
       return false;
     }
-    if (waiting_.size() + popped_in(now) < waiting_.capacity()) return true;
-    refused_ = true;
-    if (popped_in(now) > 0) scheduler_.wake(producer_, now + 1);
+    if (waiting_.has_room(now)) return true;
+    if (refused_.note(scheduler_.ticks_together()) || waiting_.popped_in(now)) scheduler_.wake(producer_, now + 1);
     return false;
   }
   void push(Cycle now, T message) {
-    SIM_DCHECK(pushed_in(now) < rate_ && waiting_.size() + popped_in(now) < waiting_.capacity(),
+    SIM_DCHECK(pushed_in(now) < rate_ && waiting_.has_room(now),
                "push to a link that is full or was used up in this cycle");
     if (last_push_ != now) {
       last_push_ = now;
@@ -69,16 +69,9 @@ class Link {
   }
   T pop(Cycle now) {
     SIM_DCHECK(front(now) != nullptr, "pop from a link on which nothing has arrived");
-    if (last_pop_ != now) {
-      last_pop_ = now;
-      pops_ = 0;
-    }
-    ++pops_;
-    if (refused_) {
-      refused_ = false;
-      scheduler_.wake(producer_, now + 1);
-    }
-    return waiting_.pop().message;
+    T message = waiting_.pop(now).message;
+    if (refused_.take()) scheduler_.wake(producer_, now + 1);
+    return message;
   }
   /// Calls `each(message, arrived)` for what has arrived by cycle `now`, in order.
   template <class F>
@@ -100,16 +93,15 @@ class Link {
     T message{};
   };
   u32 pushed_in(Cycle now) const { return last_push_ == now ? pushes_ : 0; }
-  u32 popped_in(Cycle now) const { return last_pop_ == now ? pops_ : 0; }
 
   Scheduler& scheduler_;
   UnitId producer_{}, consumer_{};
   u32 rate_;
   u32 latency_;
-  Ring<Traveller> waiting_;
-  Cycle last_push_ = kNever, last_pop_ = kNever;
-  u32 pushes_ = 0, pops_ = 0;
-  bool refused_ = false;  // the producer found the link full and sleeps until an entry is freed
+  SharedRing<Traveller> waiting_;
+  Cycle last_push_ = kNever;
+  u32 pushes_ = 0;
+  Refusal refused_;
 };
 
 }  // namespace terrace

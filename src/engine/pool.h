@@ -1,12 +1,18 @@
 // Objects in flight, named by 32-bit handles. A pool grows in chunks while it warms up and then never allocates;
 // objects never move. In debug builds a handle carries a generation, so that using a freed object is caught.
+//
+// Units on several threads may use a SharedPool at once. An object is made and freed by units of one thread, which has a
+// list of free objects of its own; in between, any unit that was given the handle may use it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/check.h"
+#include "engine/tick_thread.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -18,30 +24,42 @@ struct Handle {
   friend bool operator==(Handle, Handle) = default;
 };
 
-template <class T>
+template <class T, bool kShared = false>
 class Pool {
  public:
+  Pool() {
+    // Other threads look into it while it grows.
+    if constexpr (kShared) chunks_.reserve(kMostChunks);
+  }
+
   /// A fresh object, as its default constructor leaves it.
   Handle<T> make() {
-    if (free_head_ == kNone) grow();
-    const u32 index = free_head_;
+    List& list = own_list();
+    if (list.free_head == kNone) grow(list);
+    const u32 index = list.free_head;
     Entry& entry = entry_at(index);
-    free_head_ = entry.next_free;
+    list.free_head = entry.next_free;
     entry.value = T{};
     entry.next_free = kLive;
-    ++live_;
+    ++list.live;
     return {name(index)};
   }
   void free(Handle<T> handle) {
+    List& list = own_list();
     Entry& entry = checked(handle);
-    entry.next_free = free_head_;
-    free_head_ = handle.raw & kIndexMask;
+    entry.next_free = list.free_head;
+    list.free_head = handle.raw & kIndexMask;
     if constexpr (kGenerations) ++entry.generation;
-    --live_;
+    --list.live;
   }
   T& operator[](Handle<T> handle) { return checked(handle).value; }
   const T& operator[](Handle<T> handle) const { return const_cast<Pool*>(this)->checked(handle).value; }
-  u32 live() const { return live_; }
+  /// Of a shared pool: between cycles.
+  u32 live() const {
+    u32 all = 0;
+    for (const List& list : lists_) all += list.live;
+    return all;
+  }
   /// A small number of the object's own while it lives: for arrays beside the pool.
   static u32 place(Handle<T> handle) { return handle.raw & kIndexMask; }
 
@@ -54,6 +72,7 @@ class Pool {
   // 24 bits of index leave 8 for the generation: 16 M objects of 64 bytes would be a gigabyte in flight.
   static constexpr u32 kIndexBits = 24, kIndexMask = (u32{1} << kIndexBits) - 1;
   static constexpr u32 kChunkBits = 10, kChunk = u32{1} << kChunkBits;
+  static constexpr u32 kMostChunks = kIndexMask / kChunk;
   static constexpr u32 kNone = ~u32{0}, kLive = ~u32{0} - 1;
 
   struct Entry {
@@ -62,6 +81,12 @@ class Pool {
     u8 generation = 0;
   };
 
+  struct alignas(kShared ? 64 : alignof(u32)) List {
+    u32 free_head = kNone;
+    u32 live = 0;
+  };
+
+  List& own_list() { return lists_[kShared ? tick_thread : 0]; }
   Entry& entry_at(u32 index) { return chunks_[index >> kChunkBits][index & (kChunk - 1)]; }
   Entry& checked(Handle<T> handle) {
     Entry& entry = entry_at(handle.raw & kIndexMask);
@@ -73,19 +98,23 @@ class Pool {
     if constexpr (kGenerations) return index | u32{entry_at(index).generation} << kIndexBits;
     return index;
   }
-  void grow() {
+  [[gnu::cold, gnu::noinline]] void grow(List& list) {
+    const std::lock_guard lock(growing_);
     const u32 first = static_cast<u32>(chunks_.size()) * kChunk;
-    SIM_CHECK(first + kChunk <= kIndexMask, "a pool holds {} objects: something never frees them", live_);
+    SIM_CHECK(chunks_.size() < kMostChunks, "a pool holds {} objects: something never frees them", first);
     chunks_.push_back(std::make_unique<Entry[]>(kChunk));
     for (u32 i = kChunk; i-- > 0;) {
-      entry_at(first + i).next_free = free_head_;
-      free_head_ = first + i;
+      entry_at(first + i).next_free = list.free_head;
+      list.free_head = first + i;
     }
   }
 
   std::vector<std::unique_ptr<Entry[]>> chunks_;
-  u32 free_head_ = kNone;
-  u32 live_ = 0;
+  std::array<List, kShared ? kMaxTickThreads : 1> lists_;
+  std::mutex growing_;
 };
+
+template <class T>
+using SharedPool = Pool<T, true>;
 
 }  // namespace terrace

@@ -4,16 +4,31 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "engine/check.h"
 #include "engine/rng.h"
+#include "engine/tick_team.h"
 
 namespace terrace {
 
-Scheduler::Scheduler(Options options) : options_(options) {}
+namespace {
+
+// A round of all threads costs a third of a microsecond and more, a tick about a tenth: with fewer units due than this, one
+// thread is faster (docs/speed.md).
+constexpr u32 kShareFrom = 6;
+
+}  // namespace
+
+Scheduler::Scheduler() : Scheduler(Options{}) {}
+
+Scheduler::Scheduler(Options options) : options_(options), of_thread_(options.threads) {
+  SIM_CHECK(options.threads >= 1 && options.threads <= kMaxTickThreads, "{} threads are not possible", options.threads);
+  if (options_.share_from == 0) options_.share_from = kShareFrom;
+}
+
+Scheduler::~Scheduler() = default;
 
 UnitId Scheduler::add(Unit& unit, std::string name) {
   SIM_CHECK(!started_, "unit {} is added to a scheduler that runs", name);
@@ -21,10 +36,11 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   units_.push_back(&unit);
   names_.push_back(std::move(name));
   rank_.push_back(static_cast<u32>(units_.size() - 1));
-  words_ = static_cast<u32>((units_.size() + 63) / 64);
-  wheel_.assign(size_t{kBuckets} * words_, 0);  // no unit is woken before the first cycle
-  due_.assign(words_, 0);
-  deferred_.assign(words_, 0);
+  thread_of_.push_back(0);
+  wheel_.resize(units());  // no unit is woken before all have been added
+  // A cache line at least: threads write theirs at once.
+  words_ = static_cast<u32>((units_.size() + 511) / 512 * 8);
+  deferred_.assign(size_t{words_} * options_.threads, 0);
   return UnitId(units_.size() - 1);
 }
 
@@ -34,111 +50,115 @@ Unit& Scheduler::replace(const std::string& name, Unit& stand_in) {
   return *std::exchange(units_[static_cast<size_t>(found - names_.begin())], &stand_in);
 }
 
+/// Ranks are given anew, by thread; until now a unit's was its number.
 void Scheduler::start() {
   started_ = true;
+  const std::vector<std::pair<Cycle, u32>> woken = wheel_.take_all();
+  std::vector<u32> order(units());
+  for (u32 id = 0; id < units(); ++id) order[id] = id;
   if (options_.permute_seed != 0) {
     Rng rng(options_.permute_seed, "scheduler.permutation");
-    for (u32 i = units(); i > 1; --i) std::swap(rank_[i - 1], rank_[rng.below(i)]);
+    for (u32 i = units(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
   }
-  by_rank_.resize(units_.size());
-  id_by_rank_.resize(units_.size());
-  for (u32 id = 0; id < units(); ++id) {
-    by_rank_[rank_[id]] = units_[id];
-    id_by_rank_[rank_[id]] = UnitId(id);
+  for (const u32 id : order) {
+    std::vector<UnitId>& its = of_thread_[thread_of_[id]].units;
+    rank_[id] = static_cast<u32>(its.size());
+    its.push_back(UnitId(id));
   }
-  for (u32 rank = 0; rank < units(); ++rank) set(now_, rank);
+  if (options_.threads > 1) {
+    own_team_ = std::make_unique<TickTeam>(*this, options_.threads);
+    team_ = own_team_.get();
+  }
+  for (u32 i = 0; i < options_.threads; ++i) wheel_of(i).resize(static_cast<u32>(of_thread_[i].units.size()));
+  for (u32 id = 0; id < units(); ++id) wake(UnitId(id), now_);
+  for (const auto& [at, id] : woken) wake(UnitId(id), at);
 }
 
-void Scheduler::wake_far(u32 rank, Cycle at) {
-  if (at == kNever) return;
-  SIM_CHECK(at > now_, "a wake-up at cycle {} is asked for in cycle {}", at, now_);
-  far_.emplace(at, rank);
+Wheel& Scheduler::wheel_of(u32 thread) {
+  return team_ == nullptr ? wheel_ : team_->wheel(thread);
 }
 
-Cycle Scheduler::next_due() const {
-  Cycle near = kNever;
-  if (occupied_words_ != 0) {
-    // Buckets are read as a circle that begins at now_: first the rest of its word, then whole words, last its beginning.
-    const u32 first = now_ & kBucketMask, word = first / 64;
-    const u64 rest = occupied_[word] >> first % 64;
-    if (rest != 0) {
-      near = now_ + static_cast<u32>(std::countr_zero(rest));
-    } else {
-      const u64 others = std::rotr(occupied_words_, static_cast<int>((word + 1) % 64));
-      const u32 ahead = static_cast<u32>(std::countr_zero(others)) + 1;
-      const u32 found = (word + ahead) % 64;
-      const u32 bucket = found * 64 + static_cast<u32>(std::countr_zero(occupied_[found]));
-      near = now_ + ((bucket - first) & kBucketMask);
-    }
+void Scheduler::wake_in_team(u32 unit, u32 rank, Cycle at) {
+  const u32 thread = thread_of_[unit];
+  if (!together_) {
+    team_->wheel(thread).wake(rank, at);
+    team_->woken(thread, at);
+  } else if (thread == tick_thread) {
+    team_->wheel(thread).wake(rank, at);
+  } else {
+    team_->post(thread, rank, at);
   }
-  return far_.empty() ? near : std::min(near, far_.top().first);
 }
 
 Scheduler::End Scheduler::run(Cycle until) {
   if (!started_) start();
-  stop_ = false;
+  take_stop();
   for (;;) {
-    const Cycle next = next_due();
-    if (next == kNever) return End::kIdle;
-    const Cycle cycle = options_.sleep ? next : now_;
+    TickTeam::Outlook ahead;
+    if (team_ == nullptr) [[likely]]
+      ahead.next = wheel_.next_due();
+    else
+      ahead = team_->outlook();
+    if (ahead.next == kNever) return End::kIdle;
+    const Cycle cycle = options_.sleep ? ahead.next : now_;
     if (cycle >= until) {
       now_ = until;
       return End::kLimit;
     }
     now_ = cycle;
-    while (!far_.empty() && far_.top().first - now_ < kBuckets) {
-      set(far_.top().first, far_.top().second);
-      far_.pop();
+    if (team_ == nullptr) [[likely]] {
+      wheel_.advance(now_);
+      tick_wheel(0);
+    } else if (!options_.sleep || ahead.due >= options_.share_from) {
+      team_->tick_together();
+    } else {
+      team_->tick_alone();
     }
-    options_.sleep ? tick_due() : tick_all();
     run_deferred();
     ++now_;
-    if (stop_) return End::kStopped;
+    if (take_stop()) return End::kStopped;
   }
 }
 
-void Scheduler::tick_unit(u32 rank) {
-  ++ticks_;
-  const Cycle again = by_rank_[rank]->tick(now_);
-  if (again == kNever) return;
-  SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})",
-             names_[index(id_by_rank_[rank])], again, now_);
-  if (again - now_ < kBuckets) [[likely]]
-    set(again, rank);
-  else
-    wake_far(rank, again);
-}
-
-void Scheduler::tick_due() {
-  const u32 bucket = now_ & kBucketMask;
-  u64* bits = &wheel_[size_t{bucket} * words_];
-  for (u32 word = 0; word < words_; ++word) {
-    due_[word] = bits[word];
-    bits[word] = 0;
-  }
-  occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
-  if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
-  for (u32 word = 0; word < words_; ++word) {
-    for (u64 left = due_[word]; left != 0; left &= left - 1) {
-      tick_unit(word * 64 + static_cast<u32>(std::countr_zero(left)));
-    }
-  }
-}
-
-void Scheduler::tick_all() {
-  const u32 bucket = now_ & kBucketMask;
-  std::fill_n(&wheel_[size_t{bucket} * words_], words_, u64{0});
-  occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
-  if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
-  for (u32 rank = 0; rank < units(); ++rank) tick_unit(rank);
+void Scheduler::tick_wheel(u32 thread) {
+  Wheel& wheel = wheel_of(thread);
+  OfThread& its = of_thread_[thread];
+  const auto tick = [&](u32 rank) {
+    const UnitId id = its.units[rank];
+    const Cycle again = units_[index(id)]->tick(now_);
+    ++its.ticks;
+    SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})",
+               names_[index(id)], again, now_);
+    if (again != kNever) wheel.wake(rank, again);
+  };
+  if (options_.sleep) [[likely]]
+    return wheel.take_due(tick);
+  wheel.drop_due();
+  for (u32 rank = 0; rank < its.units.size(); ++rank) tick(rank);
 }
 
 void Scheduler::run_deferred() {
   for (u32 word = 0; word < words_; ++word) {
-    for (u64 left = std::exchange(deferred_[word], 0); left != 0; left &= left - 1) {
-      units_[word * 64 + static_cast<u32>(std::countr_zero(left))]->commit(now_);
-    }
+    u64 all = 0;
+    for (u32 i = 0; i < options_.threads; ++i) all |= std::exchange(deferred_[i * words_ + word], 0);
+    for (; all != 0; all &= all - 1) units_[word * 64 + static_cast<u32>(std::countr_zero(all))]->commit(now_);
   }
+}
+
+bool Scheduler::take_stop() {
+  bool asked = false;
+  for (OfThread& one : of_thread_) asked |= std::exchange(one.stop, false);
+  return asked;
+}
+
+u64 Scheduler::ticks() const {
+  u64 all = 0;
+  for (const OfThread& one : of_thread_) all += one.ticks;
+  return all;
+}
+
+bool Scheduler::idle() const {
+  return started_ && (team_ == nullptr ? wheel_.next_due() : team_->outlook().next) == kNever;
 }
 
 std::string Scheduler::explain() const {

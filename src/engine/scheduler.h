@@ -1,16 +1,23 @@
-// Decides which units tick in which cycle: a timing wheel of 4,096 buckets, each a bitset of units, with distant wake-ups
-// in a small heap. Only the scheduler advances time, and it skips cycles in which no unit is due.
+// Decides which units tick in which cycle. Only the scheduler advances time, and it skips cycles in which no unit is due.
+//
+// Units of one cycle may tick on several threads at once: nothing passes between units within a cycle, so no result
+// depends on who ticks first, or beside whom. Each unit belongs to one thread, which has a wheel of its own. A cycle with
+// few units due is ticked by one thread alone, for a round of all costs more than it saves.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <queue>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/tick_thread.h"
 #include "engine/types.h"
 #include "engine/unit.h"
+#include "engine/wheel.h"
 
 namespace terrace {
+
+class TickTeam;
 
 class Scheduler {
  public:
@@ -24,13 +31,21 @@ class Scheduler {
   struct Options {
     bool sleep = true;     // false ticks every unit in every cycle: same results, only slower
     u64 permute_seed = 0;  // other than 0: units tick in a random order; results may not depend on it
+    u32 threads = 1;       // that tick units at once; results do not depend on it
+    u32 share_from = 0;    // share a cycle among threads if so many units are due; 0: a fitting number
   };
 
-  Scheduler() : Scheduler(Options{}) {}
+  Scheduler();
   explicit Scheduler(Options options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
 
   /// Adds a unit under a name that reports use. Not while running.
   UnitId add(Unit& unit, std::string name);
+  /// The thread that ticks a unit, counted around those that there are. Before the first cycle. Units that talk to each
+  /// other in most cycles, and those that share the work of a cycle, are better placed apart.
+  void place(UnitId unit, u32 thread) { thread_of_[index(unit)] = thread % options_.threads; }
   /// Replaces a named unit by another one, before the first cycle, and returns the replaced unit. For tests: a stand-in
   /// can stop a unit in mid-run, to see what fills up behind it.
   Unit& replace(const std::string& name, Unit& stand_in);
@@ -38,69 +53,65 @@ class Scheduler {
   /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.
   void wake(UnitId unit, Cycle at) {
     const u32 rank = rank_[index(unit)];
-    if (at - now_ < kBuckets) [[likely]] {
-      set(at, rank);
-    } else {
-      wake_far(rank, at);
-    }
+    if (team_ == nullptr) [[likely]]
+      return wheel_.wake(rank, at);
+    wake_in_team(index(unit), rank, at);
   }
   /// The unit's `commit` runs at the end of this cycle.
-  void defer(UnitId unit) { deferred_[index(unit) / 64] |= u64{1} << index(unit) % 64; }
+  void defer(UnitId unit) { deferred_[tick_thread * words_ + index(unit) / 64] |= u64{1} << index(unit) % 64; }
   /// `run` returns after this cycle.
-  void stop() { stop_ = true; }
+  void stop() { of_thread_[tick_thread].stop = true; }
+  /// Whether other units may tick at this very moment.
+  bool ticks_together() const { return together_; }
 
   /// Runs cycles now() .. until - 1. Every unit ticks in the very first cycle.
   End run(Cycle until);
 
   Cycle now() const { return now_; }
-  u64 ticks() const { return ticks_; }
+  u64 ticks() const;
   u32 units() const { return static_cast<u32>(units_.size()); }
+  u32 threads() const { return options_.threads; }
   const std::string& name(UnitId unit) const { return names_[index(unit)]; }
 
   Unit& unit(UnitId id) { return *units_[index(id)]; }
 
   /// Nobody is due, ever. Between cycles only.
-  bool idle() const { return started_ && next_due() == kNever; }
+  bool idle() const;
 
   /// What every unit waits for, for the report of a deadlock.
   std::string explain() const;
 
  private:
-  static constexpr u32 kBuckets = 4096;
-  static constexpr u32 kBucketMask = kBuckets - 1;
-  using Far = std::pair<Cycle, u32>;
+  friend class TickTeam;
 
   void start();
-  void set(Cycle at, u32 rank) {
-    const u32 bucket = at & kBucketMask;
-    wheel_[bucket * words_ + rank / 64] |= u64{1} << rank % 64;
-    occupied_[bucket / 64] |= u64{1} << bucket % 64;
-    occupied_words_ |= u64{1} << bucket / 64;
-  }
-  void wake_far(u32 rank, Cycle at);
-  Cycle next_due() const;
-  void tick_due();
-  void tick_all();
-  void tick_unit(u32 rank);
+  Wheel& wheel_of(u32 thread);
+  void wake_in_team(u32 unit, u32 rank, Cycle at);
+  /// Ticks what is due on the wheel of a thread, as that thread.
+  void tick_wheel(u32 thread);
   void run_deferred();
+  bool take_stop();
 
+  // What every wake-up looks at stands together.
+  TickTeam* team_ = nullptr;  // null: one thread
+  bool together_ = false;
+  std::vector<u32> rank_;  // by id: place in the tick order of its thread
+  Wheel wheel_;            // of the first thread
   Options options_;
+  Cycle now_ = 0;
   std::vector<Unit*> units_;  // in order of addition
   std::vector<std::string> names_;
-  std::vector<u32> rank_;  // by id: place in the tick order
-  std::vector<Unit*> by_rank_;
-  std::vector<UnitId> id_by_rank_;
-  u32 words_ = 0;  // 64-bit words per bucket
-  std::vector<u64> wheel_;
-  u64 occupied_[kBuckets / 64] = {};  // which buckets have a bit set,
-  u64 occupied_words_ = 0;            // and which words of that have
-  std::priority_queue<Far, std::vector<Far>, std::greater<>> far_;
-  std::vector<u64> due_;  // the bucket being ticked
-  std::vector<u64> deferred_;
-  Cycle now_ = 0;
-  u64 ticks_ = 0;
+  std::vector<u32> thread_of_;  // by id
+  struct alignas(64) OfThread {
+    std::vector<UnitId> units;  // by rank
+    u64 ticks = 0;
+    bool stop = false;
+  };
+  std::vector<OfThread> of_thread_;
+  u32 words_ = 0;              // 64-bit words for a bit of each unit
+  std::vector<u64> deferred_;  // by thread
+  std::unique_ptr<TickTeam> own_team_;
   bool started_ = false;
-  bool stop_ = false;
 };
 
 }  // namespace terrace

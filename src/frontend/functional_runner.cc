@@ -79,7 +79,7 @@ void FunctionalRunner::step(WarpRef warp) {
   ++executed_;
   const DecodedInst& inst = stream_.peek(warp);
   stream_.execute(warp, executed_, stores_, effect_);
-  if (effect_.status == WarpStatus::kFaulted) throw InputError(stream_.fault().sentence);
+  if (effect_.status == WarpStatus::kFaulted) throw InputError(effect_.fault);
   if (effect_.atomic != kNoAtomic) stream_.perform_atomic(effect_.atomic, effect_.atomic_lanes);
   if (!stores_.empty()) stores_.commit();
   if (config_.count) count(inst);

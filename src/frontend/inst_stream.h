@@ -73,6 +73,9 @@ struct Effect {
   u64 atomic_lanes = 0;  // lanes that `atomic` waits for: all but those of shared or local memory
   /// Warps of the same block that a barrier let go because of this instruction, as bits by index in the block.
   u64 released_warps = 0;
+  /// If the warp faulted: kernel, file and line, instruction, address, nearest allocation. A tenant that touches memory that
+  /// is not its own, or whose program breaks a rule of the machine, is stopped, and nobody else.
+  std::string fault;
 };
 
 /// The stores of one SM in one cycle. They become visible together, when the cycle ends.
@@ -107,11 +110,6 @@ struct LaunchShape {
   u32 shared_bytes_per_block = 0;
   u32 scoreboard_names = 0;  // DecodedInst::registers are below this
   LaunchId launch{};
-};
-
-/// A tenant touched memory that is not its own, or its program broke a rule of the machine. It stops that tenant only.
-struct Fault {
-  std::string sentence;  // kernel, file and line, instruction, address, nearest allocation
 };
 
 /// A block's whole state as a value: warps with their registers and stacks, shared memory, barriers. Its size is what a
@@ -159,8 +157,9 @@ class InstStream {
   /// Where a warp is, in words for a person: file, line and what it waits for.
   virtual std::string whereabouts(WarpRef warp) const = 0;
 
-  /// What went wrong in a kFaulted warp.
-  virtual const Fault& fault() const = 0;
+  /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, status,
+  /// end_block, peek and execute. All other calls come between cycles or, one at a time, when a cycle ends.
+  virtual bool serves_threads() const { return false; }
 };
 
 }  // namespace terrace

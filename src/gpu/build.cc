@@ -250,10 +250,13 @@ void Gpu::connect_fbt() {
   }
   fbt_wires_.acknowledgements->connect_consumer(fbt_unit_);
 #ifdef TERRACE_DCHECK
-  truth_.is_tracked = [this](LineKey line) { return fbt_->tracks(line); };
-  truth_.is_in_l1s = [this](u64 page) {
-    return std::ranges::any_of(sms_, [page](const auto& sm) { return sm->load_store().holds_page(page); });
-  };
+  // They look into other units: on several threads those may be ticking.
+  if (scheduler_.threads() == 1) {
+    truth_.is_tracked = [this](LineKey line) { return fbt_->tracks(line); };
+    truth_.is_in_l1s = [this](u64 page) {
+      return std::ranges::any_of(sms_, [page](const auto& sm) { return sm->load_store().holds_page(page); });
+    };
+  }
 #endif
 }
 
@@ -331,6 +334,17 @@ void Gpu::connect_translation() {
       }
     }
   }
+}
+
+/// Which thread ticks which unit, if there are several. SMs are dealt out one by one: neighbours mostly belong to one tenant
+/// and are equally busy. A channel and its slices stay together; what there is one of goes to the ends.
+void Gpu::place_units() {
+  const u32 slices = config_.l2.slices, channels = config_.dram.channels, last = scheduler_.threads() - 1;
+  scheduler_.place(dispatcher_unit_, last);
+  for (u32 i = 0; i < sm_units_.size(); ++i) scheduler_.place(sm_units_[i], i);
+  for (u32 i = 0; i < channels; ++i) scheduler_.place(channel_units_[i], i);
+  for (u32 i = 0; i < slices; ++i) scheduler_.place(slice_units_[i], slices >= channels ? i / (slices / channels) : i);
+  for (const UnitId mmu : mmu_units_) scheduler_.place(mmu, last);
 }
 
 }  // namespace terrace

@@ -17,6 +17,14 @@ namespace terrace {
 
 namespace {
 
+/// Streams that SMs cannot use at once tick on one thread, with the same results.
+Scheduler::Options possible(Scheduler::Options options, const std::vector<TenantSetup>& tenants) {
+  for (const TenantSetup& tenant : tenants) {
+    if (!tenant.stream->serves_threads()) options.threads = 1;
+  }
+  return options;
+}
+
 /// Into how many parts memory is divided.
 u32 memory_parts(const GpuConfig& config, size_t tenants) {
   if (config.dram.partition == MemoryPartition::kNone) return 1;
@@ -33,7 +41,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
          std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
-      scheduler_(options),
+      scheduler_(possible(options, tenants_)),
       memory_parts_(memory_parts(config_, tenants_.size())),
       map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
@@ -54,6 +62,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_sms(sms_of_tenant);
   build_memory();
   connect_translation();
+  place_units();
   if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
   if (config_.run.first_touches)
     for (const auto& mmu : mmus_) mmu->count_first_touches();

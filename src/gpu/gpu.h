@@ -106,6 +106,9 @@ class Gpu {
   MachineLook look() const;
   Cycle now() const { return scheduler_.now(); }
   u64 ticks() const { return scheduler_.ticks(); }
+  /// Threads that tick units at once: as many as were asked for, or one if a tenant's instructions come from a stream that
+  /// cannot serve several.
+  u32 threads() const { return scheduler_.threads(); }
   const std::vector<TenantSetup>& tenants() const { return tenants_; }
   TenantProgress progress(TenantId tenant) const { return table_.progress(tenant); }
   /// Whether addresses are translated at all.
@@ -142,6 +145,7 @@ class Gpu {
   /// Inputs from the L2 TLB to an MMU: what cannot hold each other up.
   u32 inputs_of_mmu() const;
   void connect_translation();
+  void place_units();
   /// Whether walks may take that way.
   bool mmu_uses(WalkPath::Way way) const { return config_.mmu.walk_path.make({})->uses(way); }
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu, WalkPath::Way way);

@@ -258,6 +258,7 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                  {"run", Tree{{"cycles", gpu.now()},
                               {"warp_instructions", warp_instructions},
                               {"thread_instructions", thread_instructions},
+                              {"threads", u64{gpu.threads()}},
                               {"wall_seconds", seconds},
                               {"warp_instructions_per_second", instructions / seconds},
                               {"cycles_per_second", cycles / seconds},

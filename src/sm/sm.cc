@@ -196,8 +196,7 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
       warp.state = WarpState::kBarrier;
       break;
     case WarpStatus::kFaulted:
-      // The stream tells only its last fault, which may be another SM's when the cycle is over.
-      if (!fault_) fault_ = {warp.tenant, wiring_.streams[index(warp.tenant)]->fault().sentence};
+      if (!fault_) fault_ = {warp.tenant, effect_.fault};
       scheduler_.stop();
       [[fallthrough]];
     case WarpStatus::kDone:

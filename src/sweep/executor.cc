@@ -27,6 +27,9 @@ const ExecutorKind& kind_of(const std::string& name) {
               did_you_mean(name, known));
 }
 
+// More threads than this gain little on the machines of the papers (docs/speed.md).
+constexpr u32 kMostChosenThreads = 8;
+
 /// The first whole number in a file; `otherwise` when there is none ("max" is none).
 u64 number_in(const char* path, u64 otherwise) {
   std::ifstream in(path);
@@ -46,6 +49,12 @@ std::unique_ptr<Executor> make_executor(const std::string& name, const ExecutorO
 
 u32 default_jobs(const std::string& name) {
   return kind_of(name).default_jobs();
+}
+
+u32 threads_for(const std::string& executor, u32 jobs_at_once, u64 jobs) {
+  const u32 cores = kind_of(executor).cores();
+  const u64 at_once = std::max<u64>(1, std::min<u64>(jobs_at_once, jobs));
+  return std::clamp<u32>(static_cast<u32>(cores / at_once), 1, kMostChosenThreads);
 }
 
 std::string tidy_message(std::string text) {

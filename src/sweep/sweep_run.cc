@@ -79,6 +79,7 @@ class Runner {
         if (noted.insert(note).second && options_.note) options_.note(note);
       store_.put_sweep(sweep_.file().name, sweep_.file().text, plan.points);
       const bool any = queue(plan, states);
+      if (any) choose_threads();
       if (any) run_queue();
       if (plan.complete || !any) break;
     }
@@ -161,12 +162,22 @@ class Runner {
     }
   }
 
+  /// Says so when it is not what everybody expects.
+  void choose_threads() {
+    const u32 given = options_.workers.threads, before = threads_;
+    const u32 at_once = static_cast<u32>(std::min<u64>(options_.workers.jobs, waiting_.size()));
+    threads_ = given != 0 ? given : threads_for(options_.executor, options_.workers.jobs, waiting_.size());
+    if (threads_ == before || !options_.note) return;
+    options_.note(fmt::format("{} job{} at a time, {} thread{} each", at_once, at_once == 1 ? "" : "s", threads_,
+                              threads_ == 1 ? "" : "s"));
+  }
+
   /// Starts jobs while there is room. One that another sweep is running stays in the queue, behind the others.
   void start_what_fits() {
     for (std::size_t looks = waiting_.size(); looks > 0 && !waiting_.empty(); --looks) {
       Waiting next = waiting_.front();
       const Task task{next.job.id, spool_.config_path(next.job.id), spool_.result_path(next.job.id),
-                      next.job.memory_bytes};
+                      next.job.memory_bytes, threads_};
       if (!executor_->has_room(task) || (options_.may_start && !options_.may_start())) return;
       waiting_.pop_front();
       if (!spool_.lock(next.job.id)) {
@@ -285,6 +296,7 @@ class Runner {
   SweepProgress progress_;
   double seconds_total_ = 0, seconds_done_ = 0;
   u64 ran_ = 0;
+  u32 threads_ = 1;  // of each job
   double job_seconds_ = 0;
 };
 

@@ -44,7 +44,7 @@ constexpr u64 all_words(u32 line_bytes) {
   return line_bytes >= 256 ? ~u64{0} : (u64{1} << line_bytes / 4) - 1;
 }
 
-using AccessPool = Pool<Access>;
+using AccessPool = SharedPool<Access>;
 using AccessRef = Handle<Access>;
 
 }  // namespace terrace

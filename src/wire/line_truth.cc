@@ -31,6 +31,7 @@ LineTruth::InFlight& LineTruth::in_flight(AccessRef ref) {
 
 /// Lines that no cache has ever asked for have no copies: what memory holds is what the host left there.
 void LineTruth::host_writes(u64 first, u64 end) {
+  const Lock lock(reports_);
   if (lines_.empty()) return;
   for (u64 line = first / line_bytes_; line * line_bytes_ < end; ++line) {
     const auto found = lines_.find(line);
@@ -40,12 +41,14 @@ void LineTruth::host_writes(u64 first, u64 end) {
 }
 
 void LineTruth::launches(TenantId tenant, LaunchId launch) {
+  const Lock lock(reports_);
   std::vector<u64>& launched = launched_[index(tenant)];
   launched.resize(index(launch) + 1);
   launched.back() = asked_about_[index(tenant)] = number_;
 }
 
 void LineTruth::starts_block(SmId sm, TenantId tenant, LaunchId launch, bool resumed) {
+  const Lock lock(reports_);
   if (l1_is_from_.size() <= index(sm)) l1_is_from_.resize(index(sm) + 1);
   const std::vector<u64>& launched = launched_[index(tenant)];
   const u64 began = index(launch) < launched.size() ? launched[index(launch)] : 0;
@@ -64,11 +67,13 @@ u64 LineTruth::Line::latest_at(u64 time) const {
 }
 
 LineCopy LineTruth::memory_gives(PhysAddr line) {
+  const Lock lock(reports_);
   const u64 version = lines_[line_of(line)].in_memory;
   return {.line = line_of(line), .version = version, .base = version};
 }
 
 void LineTruth::memory_takes(const LineCopy& copy) {
+  const Lock lock(reports_);
   Line& line = lines_[copy.line];
   // A line that was on its way when the host wrote came before the host.
   if (copy.version < line.host) return;
@@ -81,24 +86,28 @@ void LineTruth::memory_takes(const LineCopy& copy) {
 
 /// The L2 holds no copy, or it would not have asked: memory must have every write.
 void LineTruth::fills(const LineCopy& copy) const {
+  const Lock lock(reports_);
   SIM_CHECK(copy.version == look(copy.line).latest, "memory gives version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, look(copy.line).latest);
 }
 
 /// The words that are here are on top of those that memory gives.
 void LineTruth::joins(const LineCopy& part, const LineCopy& rest) const {
+  const Lock lock(reports_);
   SIM_CHECK(rest.line == part.line && rest.version == part.base,
             "memory gives version {} of line {:#x} to complete line {:#x}, which is on top of version {}", rest.version,
             rest.line, part.line, part.base);
 }
 
 LineCopy LineTruth::taken(const Access& access) {
+  const Lock lock(reports_);
   const u64 line = line_of(access);
   const u64 latest = lines_[line].latest;
   return {.line = line, .version = latest, .base = latest};
 }
 
 void LineTruth::performs(LineCopy& copy, const Access& access) {
+  const Lock lock(reports_);
   Line& line = lines_[copy.line];
   SIM_CHECK(copy.version == line.latest, "the L2 writes to version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, line.latest);
@@ -111,6 +120,7 @@ void LineTruth::performs(LineCopy& copy, const Access& access) {
 }
 
 void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& copy) {
+  const Lock lock(reports_);
   SIM_CHECK(copy.line == line_of(access), "the L2 answers a request for line {:#x} with line {:#x}", line_of(access),
             copy.line);
   SIM_CHECK(copy.version == look(copy.line).latest, "the L2 holds version {} of line {:#x}, whose last write is {}",
@@ -120,6 +130,7 @@ void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& cop
 }
 
 void LineTruth::enters_l2(LineKey name, const LineCopy& copy) {
+  const Lock lock(reports_);
   if (name.is_physical()) return;
   const auto [its, is_new] = name_of_.emplace(copy.line, name.raw());
   SIM_CHECK(is_new || its->second == name.raw(), "line {:#x} is in the L2 under two names, {:#x} and {:#x}", copy.line,
@@ -130,10 +141,12 @@ void LineTruth::enters_l2(LineKey name, const LineCopy& copy) {
 }
 
 void LineTruth::redirects(const Access& access) {
+  const Lock lock(reports_);
   writes_[writer(line_of(page_table_(access.tenant, access.va)), access.sm)].several = true;
 }
 
 void LineTruth::leaves_l2(LineKey name) {
+  const Lock lock(reports_);
   if (name.is_physical()) return;
   const auto its = line_named_.find(name.raw());
   SIM_CHECK(its != line_named_.end(), "line {:#x} leaves the L2, which never had it", name.raw());
@@ -144,6 +157,7 @@ void LineTruth::leaves_l2(LineKey name) {
 }
 
 void LineTruth::page_leaves(u64 page_key) const {
+  const Lock lock(reports_);
   SIM_CHECK(!is_in_l1s || !is_in_l1s(page_key),
             "page {:#x} leaves the forward-backward table and an L1 holds lines of it", page_key);
 }
@@ -158,6 +172,7 @@ u32 LineTruth::own_writes(u64 line, VirtAddr va, SmId sm) const {
 /// A request reaches the L2 later than now: it must find at least what has been performed by now, and every write that
 /// its SM sent before it, itself included.
 WantedLine LineTruth::asks(TenantId tenant, VirtAddr va, SmId sm, bool write) const {
+  const Lock lock(reports_);
   const u64 line = line_of(page_table_(tenant, va));
   const u32 own = own_writes(line, va, sm);
   // The first write under a name demands itself only if no other name has been used.
@@ -166,6 +181,7 @@ WantedLine LineTruth::asks(TenantId tenant, VirtAddr va, SmId sm, bool write) co
 }
 
 void LineTruth::writes_line(TenantId tenant, VirtAddr va, SmId sm) {
+  const Lock lock(reports_);
   const u64 line = line_of(page_table_(tenant, va)), name = va.raw / line_bytes_, host = look(line).host;
   Writes& its = writes_[writer(line, sm)];
   its.several = its.host == host && (its.several || (its.sent > 0 && its.name != name));
@@ -175,14 +191,17 @@ void LineTruth::writes_line(TenantId tenant, VirtAddr va, SmId sm) {
 }
 
 WantedLine LineTruth::asks(LineKey physical) const {
+  const Lock lock(reports_);
   return {.line = physical.number(), .oldest = look(physical.number()).latest};
 }
 
 void LineTruth::sends(AccessRef ref, const WantedLine& wanted) {
+  const Lock lock(reports_);
   in_flight(ref) = {wanted, {}};
 }
 
 LineCopy LineTruth::completes(AccessRef ref, const Access& access) const {
+  const Lock lock(reports_);
   const InFlight& its = in_flight_[AccessPool::place(ref)];
   WantedLine wanted = its.wanted;
   if (access.kind != AccessKind::kWalk) wanted.line = line_of(page_table_(access.tenant, access.va));
@@ -191,10 +210,12 @@ LineCopy LineTruth::completes(AccessRef ref, const Access& access) const {
 }
 
 void LineTruth::updates(LineCopy& copy, SmId sm) const {
+  const Lock lock(reports_);
   copy.own = writes(copy.line, sm).sent;
 }
 
 WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
+  const Lock lock(reports_);
   const u64 number = line_of(page_table_(tenant, va));
   const u64 from = index(sm) < l1_is_from_.size() ? l1_is_from_[index(sm)][index(tenant)] : 0;
   return {number, look(number).latest_at(from), own_writes(number, va, sm), sm};
@@ -210,6 +231,7 @@ WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
 ///   - the same SM sent before it, in either case.
 /// It contains no write that has not been performed, or been sent by the SM itself: versions are given in no other way.
 void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const {
+  const Lock lock(reports_);
   SIM_CHECK(copy.line == wanted.line, "the page table names line {:#x}, line {:#x} was the answer", wanted.line,
             copy.line);
   SIM_CHECK(copy.version >= wanted.oldest, "a load of line {:#x} gets version {}, but must see {}", copy.line,

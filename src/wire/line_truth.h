@@ -17,6 +17,7 @@
 
 #include <array>
 #include <functional>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -126,6 +127,9 @@ class LineTruth {
   std::unordered_map<u64, Writes> writes_;             // by SM and line
   std::unordered_map<u64, u64> line_named_, name_of_;  // in a virtual L2: by name, and by line
   std::vector<InFlight> in_flight_;                    // by place in the pool of accesses
+  // Units on several threads report one at a time.
+  using Lock = std::lock_guard<std::recursive_mutex>;
+  mutable std::recursive_mutex reports_;
 };
 
 }  // namespace terrace

@@ -27,7 +27,7 @@ class ForwardingStream : public InstStream {
     return inner_.restore(launch, image, sm);
   }
   std::string whereabouts(WarpRef warp) const override { return inner_.whereabouts(warp); }
-  const Fault& fault() const override { return inner_.fault(); }
+  bool serves_threads() const override { return inner_.serves_threads(); }
 
  private:
   InstStream& inner_;

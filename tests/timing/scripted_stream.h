@@ -122,7 +122,6 @@ class ScriptedStream : public InstStream {
     if (op.inst.cls == InstClass::kBarrier) arrive(block, state, effect);
   }
   void perform_atomic(AtomicRef, u64 lanes) override { atomic_lanes += static_cast<u64>(std::popcount(lanes)); }
-  const Fault& fault() const override { return fault_; }
 
   u64 ended = 0, atomic_lanes = 0;
   bool never_completes_barriers = false;
@@ -152,7 +151,6 @@ class ScriptedStream : public InstStream {
   u32 launches_ = 0;
   DecodedInst exit_;
   std::vector<Block> blocks_;
-  Fault fault_;
 };
 
 /// The host side of a script: launches of so many blocks of so many warps, over one buffer.

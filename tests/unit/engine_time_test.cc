@@ -12,26 +12,10 @@
 #include "engine/link.h"
 #include "engine/rng.h"
 #include "engine/scheduler.h"
+#include "support/puppet.h"
 
 namespace terrace {
 namespace {
-
-/// A unit that does what the test says.
-class Puppet final : public Unit {
- public:
-  std::function<Cycle(Cycle)> on_tick = [](Cycle) { return kNever; };
-  std::function<void(Cycle)> on_commit = [](Cycle) {};
-  Cycle tick(Cycle now) override {
-    ticked.push_back(now);
-    return on_tick(now);
-  }
-  void commit(Cycle now) override { on_commit(now); }
-  void explain(std::ostream& out) const override {
-    if (!waits_for.empty()) out << waits_for << '\n';
-  }
-  std::vector<Cycle> ticked;
-  std::string waits_for;
-};
 
 TEST(Clock, ConvertsExactlyBothWaysForAwkwardRatios) {
   for (const auto& [own, core] : {std::pair<u64, u64>{1, 1}, {1674, 1020}, {2700, 1137}, {7, 1000}, {1000, 7}}) {

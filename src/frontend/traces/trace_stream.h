@@ -34,7 +34,6 @@ class TraceStream final : public InstStream {
   BlockImage save(BlockRef block) const override;
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
-  const Fault& fault() const override { return fault_; }
 
  private:
   static constexpr u32 kMostWarps = kMostThreadsOfBlock / kWarpThreads;
@@ -70,7 +69,6 @@ class TraceStream final : public InstStream {
     LaunchId user;  // 0: nobody
   };
   std::vector<LocalMemory> local_memories_;
-  Fault fault_;
 };
 
 }  // namespace terrace::traces

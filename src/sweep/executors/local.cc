@@ -79,8 +79,10 @@ class LocalExecutor final : public Executor {
     if (pipe2(ends, O_CLOEXEC) != 0) input_error("a job cannot be started: {}", std::strerror(errno));
     if (pipe2(launched, O_CLOEXEC) != 0) give_up({ends[0], ends[1]});
     // Made before the fork: a child may not allocate.
-    const char* words[] = {"terrace", "run",  "--gpu", task.config_path.c_str(), "--json", task.result_path.c_str(),
-                           "--quiet", nullptr};
+    const std::string threads = std::to_string(task.threads);
+    const char* words[] = {
+        "terrace",       "run",     "--gpu", task.config_path.c_str(), "--json", task.result_path.c_str(), "--threads",
+        threads.c_str(), "--quiet", nullptr};
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) give_up({ends[0], ends[1], launched[0], launched[1]});
@@ -227,7 +229,7 @@ u32 cores() {
 const RegisterExecutor kLocal("local", {[](const ExecutorOptions& options) -> std::unique_ptr<Executor> {
                                           return std::make_unique<LocalExecutor>(options);
                                         },
-                                        cores});
+                                        cores, cores});
 
 }  // namespace
 

@@ -126,7 +126,7 @@ class SlurmExecutor final : public Executor {
     array.folder =
         fs::absolute(unsubmitted_.front().task.result_path).parent_path() / fmt::format("{}-{}", name_, next_folder_++);
     const std::string script = write_script(array);
-    const SlurmCluster::Submitted submitted = cluster_.submit(script, name_, count);
+    const SlurmCluster::Submitted submitted = cluster_.submit(script, name_, count, threads());
     if (submitted.job == 0) {
       std::error_code ignored;
       fs::remove_all(array.folder, ignored);
@@ -147,6 +147,8 @@ class SlurmExecutor final : public Executor {
       input_error("sbatch refuses the jobs: {}; see [slurm] in docs/cluster.md, and repeat the command", refusal);
   }
 
+  u32 threads() const { return std::max<u32>(1, options_.threads); }
+
   std::string write_script(const Array& array) const {
     std::error_code error;
     fs::create_directories(array.folder, error);
@@ -160,12 +162,12 @@ class SlurmExecutor final : public Executor {
     for (const std::string& line : options_.slurm.setup) text += line + "\n";
     text += fmt::format(R"sh(word={}/$SLURM_ARRAY_TASK_ID
 began=$(date +%s.%N)
-{} run --gpu "$config" --json "$result" --quiet </dev/null >/dev/null 2>"$word.err"
+{} run --gpu "$config" --json "$result" --threads {} --quiet </dev/null >/dev/null 2>"$word.err"
 code=$?
 echo "$code $began $(date +%s.%N)" >"$word.tmp" && mv "$word.tmp" "$word.exit"
 exit $code
 )sh",
-                        quoted(array.folder.string()), quoted(program_));
+                        quoted(array.folder.string()), quoted(program_), threads());
     const std::string path = (array.folder / "tasks.sh").string();
     OutputFile file(path);
     file.write(text);
@@ -327,7 +329,7 @@ exit $code
 const RegisterExecutor kSlurm("slurm", {[](const ExecutorOptions& options) -> std::unique_ptr<Executor> {
                                           return std::make_unique<SlurmExecutor>(options);
                                         },
-                                        [] { return kTasks; }});
+                                        [] { return kTasks; }, [] { return u32{0}; }});
 
 }  // namespace
 

@@ -45,13 +45,13 @@ SlurmCluster::SlurmCluster(SlurmOptions options) : options_(std::move(options)) 
   most_tasks_ = most_tasks_in(settings.out);
 }
 
-SlurmCluster::Submitted SlurmCluster::submit(const std::string& script, const std::string& name, u32 tasks) {
+SlurmCluster::Submitted SlurmCluster::submit(const std::string& script, const std::string& name, u32 tasks, u32 cores) {
   std::vector<std::string> words{"sbatch",
                                  "--parsable",
                                  "--job-name=" + name,
                                  "--output=/dev/null",
                                  "--ntasks=1",
-                                 "--cpus-per-task=1",
+                                 fmt::format("--cpus-per-task={}", cores),
                                  fmt::format("--array=0-{}", tasks - 1)};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.push_back(fmt::format("--{}={}", option, value));

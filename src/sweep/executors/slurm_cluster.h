@@ -28,7 +28,8 @@ class SlurmCluster {
     u64 job = 0;          // 0: it was refused
     std::string refusal;  // as sbatch says it
   };
-  Submitted submit(const std::string& script, const std::string& name, u32 tasks);
+  /// `cores` for each task.
+  Submitted submit(const std::string& script, const std::string& name, u32 tasks, u32 cores);
 
   /// kStuck: its node could not start it, and Slurm holds it back until somebody looks.
   enum class Phase : u8 { kWaiting, kRunning, kStuck, kEnded };

@@ -84,7 +84,7 @@ void visit(Visitor& v, Warp& warp) {
 }  // namespace
 
 BlockImage Machine::save(BlockRef ref) const {
-  const Block& block = blocks_[index(ref)];
+  const Block& block = *blocks_[index(ref)];
   SIM_CHECK(block.live, "a block that has ended is saved");
   BlockImage image;
   Writer write(image.bytes);
@@ -105,7 +105,7 @@ BlockRef Machine::restore(LaunchId launch, const BlockImage& image, SmId sm) {
   u64 number = 0;
   read(number);
   const BlockRef ref = begin_block(launch, number, sm);
-  Block& block = blocks_[index(ref)];
+  Block& block = *blocks_[index(ref)];
   read(block.running);
   read(block.barriers);
   read(block.shared);

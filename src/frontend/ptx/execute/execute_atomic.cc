@@ -197,6 +197,7 @@ void decode_atom(Decoding& d) {
 }
 
 PendingAtomic& Machine::new_atomic(Execution& x) {
+  const std::lock_guard lock(claims_);
   u32 place;
   if (free_atomics_.empty()) {
     place = static_cast<u32>(atomics_.size());

@@ -14,6 +14,8 @@ Machine::Machine(GuestMemory& memory, MachineConfig config)
     : memory_(memory), config_(config), stride_(config.warp_width <= 32 ? 32 : 64) {
   if (config.warp_width < 1 || config.warp_width > 64)
     input_error("warp_width = {} is not possible; choose 1 to 64", config.warp_width);
+  blocks_.reserve(kMostBlocksAtOnce);
+  warps_.reserve(u64{kMostBlocksAtOnce} * kWarpsPerBlock);
 }
 
 Machine::Machine(Module module, GuestMemory& memory, MachineConfig config) : Machine(memory, config) {
@@ -277,13 +279,16 @@ VirtAddr Machine::take_local_memory(LaunchId launch, const Code& code, u64 threa
   return grown.first;
 }
 
-u32 Machine::claim_block() {
+u32 Machine::claim_block(LaunchState& launch) {
+  const std::lock_guard lock(claims_);
+  ++launch.live_blocks;
   if (!free_blocks_.empty()) {
     const u32 number = free_blocks_.back();
     free_blocks_.pop_back();
     return number;
   }
-  blocks_.emplace_back();
+  SIM_CHECK(blocks_.size() < kMostBlocksAtOnce, "{} blocks are in flight", blocks_.size());
+  blocks_.push_back(std::make_unique<Block>());
   warps_.resize(blocks_.size() * kWarpsPerBlock, nullptr);
   return static_cast<u32>(blocks_.size() - 1);
 }
@@ -293,9 +298,8 @@ BlockRef Machine::begin_block(LaunchId id, u64 number, SmId sm) {
   SIM_CHECK(found != launches_.end() && number < found->second.threads / found->second.threads_per_block,
             "block {} is not part of launch {}", number, index(id));
   LaunchState& launch = found->second;
-  ++launch.live_blocks;
-  const u32 place = claim_block();
-  Block& block = blocks_[place];
+  const u32 place = claim_block(launch);
+  Block& block = *blocks_[place];
   block.launch = &launch;
   block.number = number;
   block.sm = sm;
@@ -341,7 +345,8 @@ WarpStatus Machine::status(WarpRef warp) const {
 }
 
 void Machine::end_block(BlockRef block) {
-  Block& ended = blocks_[index(block)];
+  const std::lock_guard lock(claims_);
+  Block& ended = *blocks_[index(block)];
   SIM_CHECK(ended.live, "a block ends twice");
   ended.live = false;
   --ended.launch->live_blocks;
@@ -407,8 +412,8 @@ void Machine::finish_warp(Warp& warp, Effect& effect) {
 void Machine::raise_fault(Execution& x, u32 lane, const std::string& what) {
   if (x.warp.status == WarpStatus::kFaulted) return;
   x.warp.status = WarpStatus::kFaulted;
-  fault_.sentence = fmt::format("kernel {}, {}: lane {} of warp {} of block {} {}", x.warp.code->kernel,
-                                position(*x.warp.code, x.pc), lane, x.warp.index, x.block.number, what);
+  x.effect.fault = fmt::format("kernel {}, {}: lane {} of warp {} of block {} {}", x.warp.code->kernel,
+                               position(*x.warp.code, x.pc), lane, x.warp.index, x.block.number, what);
 }
 
 std::string Machine::position(const Code& code, u32 pc) {
@@ -441,7 +446,7 @@ std::string Machine::whereabouts(WarpRef ref) const {
     case WarpStatus::kDone:
       return fmt::format("{} is done", who);
     case WarpStatus::kFaulted:
-      return fmt::format("{} faulted: {}", who, fault_.sentence);
+      return fmt::format("{} faulted", who);
   }
   return who;
 }

@@ -1,7 +1,7 @@
 // The PTX machine: the InstStream that executes compiled CUDA kernels. One machine belongs to one tenant: its modules,
 // its memory, its launches, of which several may be in flight. Most programs have one module; a CUDA process brings one
-// for each of its object files. A kernel is decoded when it is first launched: one that cannot be executed does not
-// stand in the way of the others.
+// for each of its object files. A kernel is decoded when it is first launched: one that cannot be executed does not keep
+// the others from running.
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,7 +66,7 @@ class Machine final : public InstStream {
   BlockImage save(BlockRef block) const override;
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
-  const Fault& fault() const override { return fault_; }
+  bool serves_threads() const override { return true; }
 
   /// Places the module's variables in the memory; its number is what Launch::module calls it.
   u32 add(Module module);
@@ -110,6 +111,8 @@ class Machine final : public InstStream {
   PendingAtomic& new_atomic(Execution& x);
 
  private:
+  // At once: far more than any machine has room for. Only what is used becomes real memory.
+  static constexpr u32 kMostBlocksAtOnce = u32{1} << 16;
   static constexpr u32 kMaxCallDepth = 128;  // frames of one warp; the stack of local memory is usually spent earlier
 
   struct Loaded {
@@ -128,7 +131,7 @@ class Machine final : public InstStream {
   void place_heap();
   void show_printed();
   void prepare_warp(Block& block, Warp& warp, u32 index);
-  u32 claim_block();
+  u32 claim_block(LaunchState& launch);
   void finish_warp(Warp& warp, Effect& effect);
   void complete_barriers(Block& block, Effect* effect);
   void release(Block& block, u32 id, Effect* effect);
@@ -147,12 +150,14 @@ class Machine final : public InstStream {
     std::optional<LaunchId> user;
   };
   std::vector<LocalMemory> local_memories_;  // each as large as the ones before it, or larger
-  std::deque<Block> blocks_;                 // never moves: warps point at their block
+  // SMs on several threads begin and end blocks and record atomics: one at a time. They look at blocks and warps without
+  // asking, so these stay where they are.
+  std::mutex claims_;
+  std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<u32> free_blocks_;
   std::vector<Warp*> warps_;  // by WarpRef: block number times kWarpsPerBlock plus index
   std::deque<PendingAtomic> atomics_;
   std::vector<u32> free_atomics_;
-  Fault fault_;
   DeviceRuntime runtime_;
   Printer printer_;
 };

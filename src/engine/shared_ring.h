@@ -1,0 +1,98 @@
+// The queue between two units that may tick at once on different threads: one pushes, the other pops. The producer sees
+// what the consumer had popped before this cycle and no more, however far the consumer is in its own tick; the consumer
+// sees what was pushed before, and may or may not see what is pushed in this cycle, which has not arrived for it.
+// On one thread this costs no more than a plain ring.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include "engine/check.h"
+#include "engine/types.h"
+
+namespace terrace {
+
+template <class T>
+class SharedRing {
+ public:
+  SharedRing() = default;
+  explicit SharedRing(u32 capacity) { set_capacity(capacity); }
+  /// Before its first use.
+  void set_capacity(u32 capacity) {
+    entries_ = std::make_unique<T[]>(std::bit_ceil(capacity));
+    mask_ = std::bit_ceil(capacity) - 1;
+    capacity_ = capacity;
+  }
+
+  u32 capacity() const { return capacity_; }
+
+  // The producer's end.
+  /// Whether an entry is free that was so when the cycle began.
+  bool has_room(Cycle now) const {
+    // In this order: a head that has moved in this cycle is seen only together with the cycle in which it moved.
+    const u32 head = head_.load(std::memory_order_acquire);
+    const u32 began = last_pop_.load(std::memory_order_acquire) == now ? before_.load(std::memory_order_relaxed) : head;
+    return tail_.load(std::memory_order_relaxed) - began < capacity_;
+  }
+  /// Whether the consumer has popped in this cycle, as far as can be seen.
+  bool popped_in(Cycle now) const { return last_pop_.load(std::memory_order_acquire) == now; }
+  void push(T value) {
+    const u32 tail = tail_.load(std::memory_order_relaxed);
+    entries_[tail & mask_] = std::move(value);
+    tail_.store(tail + 1, std::memory_order_release);
+  }
+
+  // The consumer's end.
+  u32 size() const { return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_relaxed); }
+  bool empty() const { return size() == 0; }
+  const T& front() const { return (*this)[0]; }
+  /// The element `n` places behind the front.
+  const T& operator[](u32 n) const { return entries_[(head_.load(std::memory_order_relaxed) + n) & mask_]; }
+  T pop(Cycle now) {
+    SIM_DCHECK(!empty(), "pop from an empty ring");
+    const u32 head = head_.load(std::memory_order_relaxed);
+    if (last_pop_.load(std::memory_order_relaxed) != now) {
+      before_.store(head, std::memory_order_relaxed);
+      last_pop_.store(now, std::memory_order_release);
+    }
+    T value = std::move(entries_[head & mask_]);
+    head_.store(head + 1, std::memory_order_release);
+    return value;
+  }
+
+ private:
+  std::unique_ptr<T[]> entries_;
+  u32 mask_ = 0;
+  u32 capacity_ = 0;
+  // These run freely and wrap together.
+  std::atomic<u32> tail_{0};
+  std::atomic<u32> head_{0};
+  std::atomic<u32> before_{0};  // the head before cycle last_pop_
+  std::atomic<Cycle> last_pop_{kNever};
+};
+
+/// That a producer found no room and sleeps until an entry is freed. The consumer wakes it then. On two threads they may
+/// miss each other in the cycle in which the producer falls asleep, and only in that one, so it looks again in the next.
+class Refusal {
+ public:
+  /// For the producer. Whether it must look again by itself.
+  bool note(bool together) {
+    if (noted_.load(std::memory_order_relaxed)) return false;
+    noted_.store(true, std::memory_order_relaxed);
+    return together;
+  }
+  /// For the consumer, which has freed an entry. Whether it must wake the producer.
+  bool take() {
+    if (!noted_.load(std::memory_order_relaxed)) return false;
+    noted_.store(false, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  std::atomic<bool> noted_{false};
+};
+
+}  // namespace terrace
