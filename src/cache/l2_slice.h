@@ -126,6 +126,7 @@ class L2Slice final : public Unit {
 
   Cycle tick(Cycle now) override;
   void commit(Cycle now) override;
+  bool commits_apart() const override { return true; }  // no line belongs to two slices
   void explain(std::ostream& out) const override;
 
   /// Host work wrote to these lines: copies are forgotten, dirty or not, and named to `gone`. The ranges are disjoint and in

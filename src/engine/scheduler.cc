@@ -13,19 +13,10 @@
 
 namespace terrace {
 
-namespace {
-
-// A round of all threads costs a third of a microsecond and more, a tick about a tenth: with fewer units due than this, one
-// thread is faster (docs/speed.md).
-constexpr u32 kShareFrom = 6;
-
-}  // namespace
-
 Scheduler::Scheduler() : Scheduler(Options{}) {}
 
-Scheduler::Scheduler(Options options) : options_(options), of_thread_(options.threads) {
+Scheduler::Scheduler(Options options) : options_(options), of_thread_(options.threads), share_(options.share_from) {
   SIM_CHECK(options.threads >= 1 && options.threads <= kMaxTickThreads, "{} threads are not possible", options.threads);
-  if (options_.share_from == 0) options_.share_from = kShareFrom;
 }
 
 Scheduler::~Scheduler() = default;
@@ -37,10 +28,12 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   names_.push_back(std::move(name));
   rank_.push_back(static_cast<u32>(units_.size() - 1));
   thread_of_.push_back(0);
+  apart_.push_back(unit.commits_apart());
   wheel_.resize(units());  // no unit is woken before all have been added
   // A cache line at least: threads write theirs at once.
-  words_ = static_cast<u32>((units_.size() + 511) / 512 * 8);
-  deferred_.assign(size_t{words_} * options_.threads, 0);
+  words_ = (units() + 63) / 64;
+  row_ = (words_ + 7) / 8 * 8;
+  deferred_.assign(size_t{row_} * options_.threads, 0);
   return UnitId(units_.size() - 1);
 }
 
@@ -69,36 +62,50 @@ void Scheduler::start() {
     own_team_ = std::make_unique<TickTeam>(*this, options_.threads);
     team_ = own_team_.get();
   }
-  for (u32 i = 0; i < options_.threads; ++i) wheel_of(i).resize(static_cast<u32>(of_thread_[i].units.size()));
+  team_ == nullptr ? wheel_.resize(units()) : team_->resize();
+  if (team_ != nullptr && options_.sleep && share_.nothing_shared()) team_->gather();
   for (u32 id = 0; id < units(); ++id) wake(UnitId(id), now_);
   for (const auto& [at, id] : woken) wake(UnitId(id), at);
 }
 
-Wheel& Scheduler::wheel_of(u32 thread) {
-  return team_ == nullptr ? wheel_ : team_->wheel(thread);
-}
-
 void Scheduler::wake_in_team(u32 unit, u32 rank, Cycle at) {
-  const u32 thread = thread_of_[unit];
-  if (!together_) {
-    team_->wheel(thread).wake(rank, at);
-    team_->woken(thread, at);
-  } else if (thread == tick_thread) {
-    team_->wheel(thread).wake(rank, at);
-  } else {
-    team_->post(thread, rank, at);
-  }
+  team_->wake(unit, thread_of_[unit], rank, at);
 }
 
 Scheduler::End Scheduler::run(Cycle until) {
   if (!started_) start();
-  take_stop();
+  of_thread_[0].stop = false;
+  if (team_ == nullptr) return run_alone(until);
+  share_.begin_run();
+  const End end = run_team(until);
+  share_.end_run();
+  return end;
+}
+
+Scheduler::End Scheduler::run_alone(Cycle until) {
+  OfThread& own = of_thread_[0];
   for (;;) {
-    TickTeam::Outlook ahead;
-    if (team_ == nullptr) [[likely]]
-      ahead.next = wheel_.next_due();
-    else
-      ahead = team_->outlook();
+    const Cycle next = wheel_.next_due();
+    if (next == kNever) return End::kIdle;
+    const Cycle cycle = options_.sleep ? next : now_;
+    if (cycle >= until) {
+      now_ = until;
+      return End::kLimit;
+    }
+    now_ = cycle;
+    wheel_.advance(now_);
+    tick_wheel(wheel_, 0);
+    if (std::exchange(own.commit, false)) run_deferred();
+    if (std::exchange(own.commit_apart, false)) commit_apart(0);
+    ++now_;
+    if (own.stop) [[unlikely]]
+      return End::kStopped;
+  }
+}
+
+Scheduler::End Scheduler::run_team(Cycle until) {
+  for (;;) {
+    const TickTeam::Outlook ahead = team_->outlook();
     if (ahead.next == kNever) return End::kIdle;
     const Cycle cycle = options_.sleep ? ahead.next : now_;
     if (cycle >= until) {
@@ -106,29 +113,28 @@ Scheduler::End Scheduler::run(Cycle until) {
       return End::kLimit;
     }
     now_ = cycle;
-    if (team_ == nullptr) [[likely]] {
-      wheel_.advance(now_);
-      tick_wheel(0);
-    } else if (!options_.sleep || ahead.due >= options_.share_from) {
-      team_->tick_together();
-    } else {
-      team_->tick_alone();
-    }
-    run_deferred();
+    const bool shared = !options_.sleep || ahead.due >= share_.from();  // never while they are gathered
+    const TickTeam::Asked asked = shared ? team_->tick_together() : team_->tick_alone();
+    if (asked.commit) run_deferred();
+    if (asked.commit_apart) team_->commit_apart(shared);
     ++now_;
-    if (take_stop()) return End::kStopped;
+    if (share_.cycle_done() && options_.sleep) share_.nothing_shared() ? team_->gather() : team_->scatter();
+    if (asked.stop) return End::kStopped;
   }
 }
 
-void Scheduler::tick_wheel(u32 thread) {
-  Wheel& wheel = wheel_of(thread);
+Cycle Scheduler::tick_unit(u32 unit) {
+  const Cycle again = units_[unit]->tick(now_);
+  SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})", names_[unit],
+             again, now_);
+  return again;
+}
+
+void Scheduler::tick_wheel(Wheel& wheel, u32 thread) {
   OfThread& its = of_thread_[thread];
   const auto tick = [&](u32 rank) {
-    const UnitId id = its.units[rank];
-    const Cycle again = units_[index(id)]->tick(now_);
     ++its.ticks;
-    SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})",
-               names_[index(id)], again, now_);
+    const Cycle again = tick_unit(index(its.units[rank]));
     if (again != kNever) wheel.wake(rank, again);
   };
   if (options_.sleep) [[likely]]
@@ -140,15 +146,22 @@ void Scheduler::tick_wheel(u32 thread) {
 void Scheduler::run_deferred() {
   for (u32 word = 0; word < words_; ++word) {
     u64 all = 0;
-    for (u32 i = 0; i < options_.threads; ++i) all |= std::exchange(deferred_[i * words_ + word], 0);
-    for (; all != 0; all &= all - 1) units_[word * 64 + static_cast<u32>(std::countr_zero(all))]->commit(now_);
+    for (u32 i = 0; i < options_.threads; ++i) all |= deferred_[i * row_ + word];
+    for (; all != 0; all &= all - 1) {
+      const u32 bit = static_cast<u32>(std::countr_zero(all)), id = word * 64 + bit;
+      if (apart_[id]) continue;
+      deferred_[thread_of_[id] * row_ + word] &= ~(u64{1} << bit);
+      units_[id]->commit(now_);
+    }
   }
 }
 
-bool Scheduler::take_stop() {
-  bool asked = false;
-  for (OfThread& one : of_thread_) asked |= std::exchange(one.stop, false);
-  return asked;
+/// Those of a thread that are left.
+void Scheduler::commit_apart(u32 thread) {
+  for (u32 word = 0; word < words_; ++word) {
+    for (u64 all = std::exchange(deferred_[thread * row_ + word], 0); all != 0; all &= all - 1)
+      units_[word * 64 + static_cast<u32>(std::countr_zero(all))]->commit(now_);
+  }
 }
 
 u64 Scheduler::ticks() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/share_choice.h"
 #include "engine/tick_thread.h"
 #include "engine/types.h"
 #include "engine/unit.h"
@@ -32,7 +33,7 @@ class Scheduler {
     bool sleep = true;     // false ticks every unit in every cycle: same results, only slower
     u64 permute_seed = 0;  // other than 0: units tick in a random order; results may not depend on it
     u32 threads = 1;       // that tick units at once; results do not depend on it
-    u32 share_from = 0;    // share a cycle among threads if so many units are due; 0: a fitting number
+    u32 share_from = 0;    // share a cycle among threads if so many units are due; 0: what turns out to be fastest
   };
 
   Scheduler();
@@ -58,7 +59,11 @@ class Scheduler {
     wake_in_team(index(unit), rank, at);
   }
   /// The unit's `commit` runs at the end of this cycle.
-  void defer(UnitId unit) { deferred_[tick_thread * words_ + index(unit) / 64] |= u64{1} << index(unit) % 64; }
+  void defer(UnitId unit) {
+    OfThread& its = of_thread_[tick_thread];
+    (apart_[index(unit)] ? its.commit_apart : its.commit) = true;
+    deferred_[tick_thread * row_ + index(unit) / 64] |= u64{1} << index(unit) % 64;
+  }
   /// `run` returns after this cycle.
   void stop() { of_thread_[tick_thread].stop = true; }
   /// Whether other units may tick at this very moment.
@@ -85,12 +90,14 @@ class Scheduler {
   friend class TickTeam;
 
   void start();
-  Wheel& wheel_of(u32 thread);
   void wake_in_team(u32 unit, u32 rank, Cycle at);
   /// Ticks what is due on the wheel of a thread, as that thread.
-  void tick_wheel(u32 thread);
+  void tick_wheel(Wheel& wheel, u32 thread);
+  Cycle tick_unit(u32 unit);
+  End run_alone(Cycle until);
+  End run_team(Cycle until);
   void run_deferred();
-  bool take_stop();
+  void commit_apart(u32 thread);
 
   // What every wake-up looks at stands together.
   TickTeam* team_ = nullptr;  // null: one thread
@@ -105,11 +112,13 @@ class Scheduler {
   struct alignas(64) OfThread {
     std::vector<UnitId> units;  // by rank
     u64 ticks = 0;
-    bool stop = false;
+    bool stop = false, commit = false, commit_apart = false;  // a unit asked for it
   };
   std::vector<OfThread> of_thread_;
-  u32 words_ = 0;              // 64-bit words for a bit of each unit
+  u32 words_ = 0, row_ = 0;    // 64-bit words for a bit of each unit, and in a row of the following
   std::vector<u64> deferred_;  // by thread
+  std::vector<u8> apart_;      // by id: Unit::commits_apart
+  ShareChoice share_;
   std::unique_ptr<TickTeam> own_team_;
   bool started_ = false;
 };

@@ -29,6 +29,8 @@ class Unit {
   /// Runs after every unit's tick of the cycle, for units that asked for it with Scheduler::defer: functional stores
   /// become visible here. Called in the order in which the units were added.
   virtual void commit(Cycle /*now*/) {}
+  /// Whether commits of such units may run at once, on several threads. They do so behind those of all others.
+  virtual bool commits_apart() const { return false; }
 
   /// Why am I waiting? One line for each thing, for the report of a deadlock; nothing when idle.
   virtual void explain(std::ostream&) const = 0;

@@ -48,11 +48,12 @@ u32 Wheel::due_in(Cycle at) const {
 
 std::vector<std::pair<Cycle, u32>> Wheel::take_all() {
   std::vector<std::pair<Cycle, u32>> all;
+  const Cycle began = now_;
   for (Cycle at = next_due(); at != kNever; at = next_due()) {
     advance(at);
     take_due([&](u32 rank) { all.emplace_back(at, rank); });
   }
-  now_ = 0;
+  now_ = began;
   return all;
 }
 

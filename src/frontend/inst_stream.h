@@ -146,7 +146,7 @@ class InstStream {
   virtual void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) = 0;
 
   /// Performs the given lanes of a recorded atomic, in lane order, and writes their results into the warp's registers.
-  /// When the last lane is performed the reference is dead.
+  /// When the last lane is performed the reference is dead. Several threads may call it at once, for different lines.
   virtual void perform_atomic(AtomicRef atomic, u64 lanes) = 0;
 
   /// The block as a value, and a block of the same launch made from one, on the same or another SM. No atomic of the
@@ -158,7 +158,7 @@ class InstStream {
   virtual std::string whereabouts(WarpRef warp) const = 0;
 
   /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, status,
-  /// end_block, peek and execute. All other calls come between cycles or, one at a time, when a cycle ends.
+  /// end_block, peek and execute, and later in the cycle perform_atomic. All other calls come between cycles or, one at a time, when a cycle ends.
   virtual bool serves_threads() const { return false; }
 };
 

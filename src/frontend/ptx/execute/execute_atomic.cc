@@ -215,7 +215,7 @@ PendingAtomic& Machine::new_atomic(Execution& x) {
 
 void Machine::perform_atomic(AtomicRef ref, u64 lanes) {
   PendingAtomic& atomic = atomics_[index(ref)];
-  SIM_DCHECK((lanes & ~atomic.lanes) == 0, "lanes of an atomic are performed twice");
+  SIM_DCHECK((lanes & ~atomic.lanes.load(std::memory_order_relaxed)) == 0, "lanes of an atomic are performed twice");
   u8* registers = reinterpret_cast<u8*>(atomic.warp->registers.data());
   for (u64 rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
@@ -226,8 +226,8 @@ void Machine::perform_atomic(AtomicRef ref, u64 lanes) {
     else
       std::memcpy(registers + atomic.result_place + lane * 4, &old, 4);
   }
-  atomic.lanes &= ~lanes;
-  if (atomic.lanes != 0) return;
+  if ((atomic.lanes.fetch_and(~lanes, std::memory_order_acq_rel) & ~lanes) != 0) return;
+  const std::lock_guard lock(claims_);
   --atomic.warp->pending_atomics;
   free_atomics_.push_back(index(ref));
 }

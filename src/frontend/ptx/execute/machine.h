@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -39,8 +40,8 @@ using AtomicFunction = u64 (*)(u8* word, u64 operand, u64 compare);
 struct PendingAtomic {
   AtomicFunction function = nullptr;
   Warp* warp = nullptr;
-  u64 lanes = 0;         // not yet performed
-  u32 result_place = 0;  // byte offset in Warp::registers, or kNoOperand
+  std::atomic<u64> lanes{0};  // not yet performed: slices of the L2 perform theirs at once
+  u32 result_place = 0;       // byte offset in Warp::registers, or kNoOperand
   bool wide = false;
   std::array<u64, 64> address, operand, compare;
 };
