@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/sweep_options.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cli/command_line.h"
@@ -14,10 +15,13 @@ namespace terrace {
 
 namespace {
 
-/// --jobs; when it is not given, what suits the executor.
-u32 jobs_of(const CommandLine& line) {
+/// --jobs; when it is not given, what suits the executor: on this machine, as many as use all cores.
+u32 jobs_of(const CommandLine& line, u32 threads) {
   const std::string& text = line.sweep.jobs;
-  if (text.empty()) return default_jobs(line.sweep.executor);
+  if (text.empty()) {
+    const u32 jobs = default_jobs(line.sweep.executor);
+    return line.sweep.executor == "local" && threads > 1 ? std::max<u32>(1, jobs / threads) : jobs;
+  }
   const auto jobs = parse_integer(text);
   if (!jobs || *jobs == 0 || *jobs > 4096)
     input_error("{}: --jobs must be a whole number from 1 to 4096, not {}", line.command, text);
@@ -69,7 +73,9 @@ SweepOptions sweep_options(const CommandLine& line) {
   options.store = line.sweep.store;
   options.executor = line.sweep.executor;
   refuse_foreign_options(line);
-  options.workers = {"/proc/self/exe", jobs_of(line), memory_of(line), threads_of(line.sweep.threads, line.command, 0)};
+  // Whoever says how many jobs run at once means that no more cores are used, unless they ask for threads too.
+  const u32 threads = threads_of(line.sweep.threads, line.command, line.sweep.jobs.empty() ? 0 : 1);
+  options.workers = {"/proc/self/exe", jobs_of(line, threads), memory_of(line), threads};
   options.retry = line.sweep.retry_failed;
   if (!line.sweep.size.empty()) parse_input_size(line.sweep.size);
   return options;

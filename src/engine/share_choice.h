@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <limits>
-#include <utility>
 
 #include "engine/types.h"
 
@@ -23,38 +22,42 @@ class ShareChoice {
   bool nothing_shared() const { return from() == kNothing; }
   /// Whether the choice may have changed.
   bool cycle_done() {
-    if (fixed_ != 0 || ++cycles_ < kStretch) return false;
+    if (fixed_ != 0 || ++cycles_ % kCyclesPerLook != 0) return false;
+    end_run();
+    begin_run();
+    if (took_ < kStretch) return false;
     stretch_done();
     return true;
   }
   // What happens between runs takes time that does not count.
   void begin_run() { began_ = Clock::now(); }
-  void end_run() { before_ += Clock::now() - began_; }
+  void end_run() { took_ += Clock::now() - began_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr u32 kNothing = std::numeric_limits<u32>::max();
   // No cycle, those with a dozen due units, nearly all.
   static constexpr std::array<u32, 3> kTried{kNothing, 12, 4};
-  // Cycles between two decisions: so many that moving the state of units between the caches of cores does not matter.
-  static constexpr u32 kStretch = 4096;
+  // From one decision to the next: so long that it hardly matters that the state of units has to move between the caches of
+  // cores. How long a cycle takes differs by a factor of a hundred between machines.
+  static constexpr Clock::duration kStretch = std::chrono::milliseconds(2);
+  static constexpr u32 kCyclesPerLook = 16;
   // Stretches that the best choice is kept: trying then costs a few percent at worst.
-  static constexpr u32 kKept = 40;
+  static constexpr u32 kKept = 60;
 
   void stretch_done() {
-    end_run();
-    const Clock::duration took = std::exchange(before_, {});
+    const double per_cycle = static_cast<double>(took_.count()) / cycles_;
+    took_ = {};
     cycles_ = 0;
-    begin_run();
     if (left_ > 0) {
       if (--left_ == 0) now_ = 0;  // tries all again
       return;
     }
-    took_[now_] = took;
+    per_cycle_[now_] = per_cycle;
     if (++now_ < kTried.size()) return;
     now_ = 0;
     for (u32 i = 1; i < kTried.size(); ++i) {
-      if (took_[i] < took_[now_]) now_ = i;
+      if (per_cycle_[i] < per_cycle_[now_]) now_ = i;
     }
     left_ = kKept;
   }
@@ -62,10 +65,10 @@ class ShareChoice {
   const u32 fixed_;
   u32 now_ = 0;
   u32 left_ = 0;
-  u32 cycles_ = 0;
+  u32 cycles_ = 0;  // of this stretch
   Clock::time_point began_{};
-  Clock::duration before_{};  // of this stretch, in earlier runs
-  std::array<Clock::duration, kTried.size()> took_{};
+  Clock::duration took_{};  // by this stretch
+  std::array<double, kTried.size()> per_cycle_{};
 };
 
 }  // namespace terrace

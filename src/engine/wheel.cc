@@ -8,6 +8,7 @@
 namespace terrace {
 
 void Wheel::resize(u32 units) {
+  if (words_ == (units + 63) / 64) return;
   words_ = (units + 63) / 64;
   buckets_.assign(size_t{kBuckets} * words_, 0);
   due_.assign(words_, 0);
@@ -55,14 +56,6 @@ std::vector<std::pair<Cycle, u32>> Wheel::take_all() {
   }
   now_ = began;
   return all;
-}
-
-void Wheel::take_bucket() {
-  const u32 bucket = now_ & kBucketMask;
-  u64* bits = &buckets_[size_t{bucket} * words_];
-  for (u32 word = 0; word < words_; ++word) due_[word] = std::exchange(bits[word], 0);
-  occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
-  if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
 }
 
 }  // namespace terrace

@@ -14,7 +14,7 @@ namespace terrace {
 
 class Wheel {
  public:
-  /// Ranks are below this; nobody is due.
+  /// Ranks are below this. Nobody may be due.
   void resize(u32 units);
 
   /// The unit is due in cycle `at`, now or later. O(1), idempotent, never cancelled.
@@ -63,7 +63,13 @@ class Wheel {
     occupied_words_ |= u64{1} << bucket / 64;
   }
   void wake_far(u32 rank, Cycle at);
-  void take_bucket();
+  void take_bucket() {
+    const u32 bucket = now_ & kBucketMask;
+    u64* bits = &buckets_[size_t{bucket} * words_];
+    for (u32 word = 0; word < words_; ++word) due_[word] = std::exchange(bits[word], 0);
+    occupied_[bucket / 64] &= ~(u64{1} << bucket % 64);
+    if (occupied_[bucket / 64] == 0) occupied_words_ &= ~(u64{1} << bucket / 64);
+  }
 
   Cycle now_ = 0;
   u32 words_ = 0;           // 64-bit words per bucket

@@ -38,6 +38,22 @@ TEST(Run, WritesATableAndAResultFile) {
   EXPECT_NE(outcome.out.find(digest_in(scratch, "r.json")), std::string::npos);
 }
 
+TEST(Run, GivesTheSameResultOnAnyNumberOfThreads) {
+  const Scratch scratch;
+  std::string alone;
+  for (const char* threads : {"1", "2", "3"}) {
+    const Outcome outcome =
+        run_terrace({"run", "--gpu", "dws_30sm", "--design", "dws", "--tenant", "gups", "--tenant", "mm", "--size",
+                     "mini", "--check", "--threads", threads, "--json", "r.json", "--quiet"},
+                    scratch.path().string());
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Tree result = read_json((scratch.path() / "r.json").string());
+    EXPECT_EQ(*result.find("run")->find("threads"), Tree(u64{static_cast<u64>(threads[0] - '0')}));
+    if (alone.empty()) alone = digest_in(scratch, "r.json");
+    EXPECT_EQ(digest_in(scratch, "r.json"), alone) << threads << " threads";
+  }
+}
+
 TEST(Run, WritesATimelineWithALineForEachEpoch) {
   const Scratch scratch;
   const Outcome outcome =

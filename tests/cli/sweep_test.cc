@@ -122,6 +122,15 @@ TEST_F(SweepCommand, TheTablesOfTheDemoAreWhole) {
   EXPECT_THAT(text, Not(HasSubstr("no value")));
 }
 
+TEST_F(SweepCommand, SaysHowManyThreadsAJobHasAndStoresTheSame) {
+  scratch_.write("s.toml", std::string("[[grid]]\nworkload = [\"mm\", \"gups\"]\n") + kMoments);
+  ASSERT_EQ(sweep("one.db").exit_code, 0);
+  const Outcome two = run_terrace({"sweep", "s.toml", "--store", "two.db", "--jobs", "1", "--threads", "2"}, folder());
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_THAT(two.err, HasSubstr("sweep: 1 job at a time, 2 threads each\n"));
+  EXPECT_EQ(contents("one.db"), contents("two.db"));
+}
+
 TEST_F(SweepCommand, RunsEachJobOnceAndNeverAgain) {
   write_many();
   const Outcome first = sweep("a.db");
