@@ -64,12 +64,12 @@ class SlurmExecutor : public ::testing::Test {
   void cluster(const std::string& command, const std::string& script) {
     chmod(scratch_.write("bin/" + command, "#!/bin/bash\n" + script + "\n").c_str(), 0755);
   }
-  /// A job is `run --gpu CONFIG --json RESULT --quiet`: $3 and $5 in the script.
+  /// A job is `run --gpu CONFIG --json RESULT --threads N --quiet`: $3 and $5 in the script.
   std::unique_ptr<Executor> make(const std::string& script, u32 jobs = 10, SlurmOptions options = {}) {
     const std::string program = scratch_.write("worker", "#!/bin/bash\n" + script);
     chmod(program.c_str(), 0755);
     options.pace = {.look = 0.02, .ask = 0.05, .gather = 0.05, .grace = 0.2, .patience = 1, .stop = 2};
-    return make_executor("slurm", {program, jobs, 0, std::move(options)});
+    return make_executor("slurm", {program, jobs, 0, 3, std::move(options)});
   }
   /// In a folder with a name that a shell must not take apart.
   Task task(const std::string& id) const {
@@ -101,7 +101,7 @@ TEST_F(SlurmExecutor, RunsTasksAsArraysNoLongerThanTheClusterAllows) {
   set_slurm_option(options, "memory", "2G");
   set_slurm_option(options, "options", "--constraint=epyc");
   set_slurm_option(options, "setup", "export GREETING='good day'");
-  const auto executor = make("echo \"$1 $2 $4 $6 $GREETING\" > \"$5\"", 10, options);
+  const auto executor = make("echo \"$1 $2 $4 $6 $7 $8 $GREETING\" > \"$5\"", 10, options);
   for (const char* id : {"a", "b", "c", "d", "e"}) executor->start(task(id));
   EXPECT_EQ(executor->running(), 5u);
   EXPECT_EQ(executor->waiting(), 5u);
@@ -109,9 +109,10 @@ TEST_F(SlurmExecutor, RunsTasksAsArraysNoLongerThanTheClusterAllows) {
   ASSERT_EQ(ended.size(), 5u);
   for (const auto& [id, end] : ended) {
     EXPECT_EQ(end.exit_code, 0);
-    EXPECT_EQ(said("it's jobs/" + id + ".json"), "run --gpu --json --quiet good day\n");
+    EXPECT_EQ(said("it's jobs/" + id + ".json"), "run --gpu --json --threads 3 --quiet good day\n");
   }
   const std::string calls = said("calls");
+  EXPECT_THAT(calls, HasSubstr("--cpus-per-task=3 "));
   EXPECT_THAT(calls, HasSubstr("--array=0-3 --partition=main --time=1:30:00 --mem=2G --constraint=epyc "));
   EXPECT_THAT(calls, HasSubstr("--array=0-0 "));
   EXPECT_EQ(files_of_jobs(), 5u) << "only results are left";
