@@ -85,7 +85,7 @@ class Channel final : public Unit {
 
  private:
   using Choice = DramScheduler::Choice;
-  struct Slot {
+  struct Entry {
     DramRequest request;
     u32 row = 0;
     u32 source = 0;
@@ -177,8 +177,8 @@ class Channel final : public Unit {
   u32 next_source_ = 0;    // moves on grants
   Cycle accept_at_ = 0;    // before, nothing arrives that has not been offered
   u32 soonest_ = ~u32{0};  // cycles that a request takes at least on its link
-  std::vector<Slot> slots_;
-  std::vector<u16> free_slots_;
+  std::vector<Entry> entries_;
+  std::vector<u16> free_entries_;
   /// Reads in the queue, whose cycles of waiting banks count.
   struct QueuedReads final : WaitBook {
     explicit QueuedReads(const Channel& channel) : channel_(channel) {}
