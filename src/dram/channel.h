@@ -71,7 +71,8 @@ class Channel final : public Unit {
   bool by_epochs() const { return scheduler_->by_epochs(); }
   DramScheduler& scheduler() const { return *scheduler_; }
 
-  /// Every command from here on is also written there; null ends that.
+  /// Every command from here on is also written there; null ends that. For tests, which check each against the timing
+  /// rules: no run asks for it.
   void log_commands(std::vector<DramCommand>* log) { log_ = log; }
 
   /// From now on: which tenant's reads wait for which tenant. After the sources are connected, before the first cycle.
