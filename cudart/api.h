@@ -19,7 +19,7 @@ namespace terrace::cudart {
 
 /// Remembers a failure for cudaGetLastError.
 int done(int status);
-/// A call that is not served: one line on standard error, the first time.
+/// A call that is not supported: one line on standard error, the first time.
 int unserved(const char* call);
 
 /// CUDA's own names of the default stream are 0, 1 and 2.

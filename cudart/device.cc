@@ -239,7 +239,7 @@ int done(int status) {
 int unserved(const char* call) {
   static auto* said = new std::set<std::string>;
   const std::lock_guard guard(Link::instance().lock);
-  if (said->insert(call).second) say(std::string(call) + " is not served");
+  if (said->insert(call).second) say(std::string(call) + " is not supported");
   return kNotSupported;
 }
 

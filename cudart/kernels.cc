@@ -82,7 +82,7 @@ TERRACE_API void __cudaRegisterVar(void** module, char* host, char*, const char*
   Link::instance().add_symbol(module, host, name, bytes);
 }
 TERRACE_API void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, std::size_t, int, int) {
-  say(std::string("the __managed__ variable ") + name + " is not served");
+  say(std::string("the __managed__ variable ") + name + " is not supported");
 }
 TERRACE_API void __cudaRegisterTexture(void**, const void*, const void**, const char*, int, int, int) {
   unserved("__cudaRegisterTexture");

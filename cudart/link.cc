@@ -132,7 +132,7 @@ Answer Link::ask(Call call, const Writer& fields) {
     answer.fields.assign(rest.begin(), rest.end());
     return answer;
   }
-  say("the simulator has gone");
+  say("the connection to the simulator was lost");
   lost();
   answer.status = kUnknown;
   return answer;

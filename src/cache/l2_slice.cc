@@ -505,10 +505,8 @@ Cycle L2Slice::next_wakeup(Cycle now) {
   if (filled_.empty() && (took_fill_ ? memory_.front(now) != nullptr : fill_waits_)) return now + 1;
   if (filled_.empty() && hits_.empty()) return kNever;
   Cycle next = kNever;
-  // A port that is busy takes none before it is free. (Among several links, a look at replies from memory in the next cycle
-  // may pass the turn: that one is not left out.)
-  const Cycle free_at = memory_.several_ways_back() ? 0 : wiring_.replies.input_free_at(wiring_.port);
-  const Cycle soonest = std::max(now + 1, free_at);
+  // A port that is busy takes none before it is free.
+  const Cycle soonest = std::max(now + 1, wiring_.replies.input_free_at(wiring_.port));
   for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
     if (replies->empty()) continue;
     const Cycle at = replies->front().at;

@@ -35,21 +35,21 @@ class MemoryPort {
   /// The link that this line would take, held by the tenants whose requests are on it.
   Resource& link(PhysAddr line) { return way_of(line).held; }
   bool several() const { return ways_.size() > 1; }
-  /// Replies come over several links, among which each look may pass the turn.
-  bool several_ways_back() const { return replies_.count() > 1; }
 
-  /// The reply whose turn it is, or null.
+  /// The reply whose turn it is, or null. Only `pop` moves the turn: how often a slice looks must not matter.
   const DramReply* front(Cycle now) {
-    for (u32 asked = 0; asked < replies_.count(); ++asked) {
-      if (const DramReply* reply = replies_.front(turn_, now)) return reply;
-      pass_turn();
+    u32 link = turn_;
+    for (u32 asked = 0; asked < replies_.count(); ++asked, link = after(link)) {
+      if (const DramReply* reply = replies_.front(link, now)) return reply;
     }
     return nullptr;
   }
+  /// Takes what `front` found in this cycle.
   DramReply pop(Cycle now) {
+    while (replies_.front(turn_, now) == nullptr) turn_ = after(turn_);
     const DramReply reply = replies_.pop(turn_, now);
     taken_.only(reply.tenant);
-    pass_turn();
+    turn_ = after(turn_);
     return reply;
   }
   void keep_replies(Blame& blame, const char* name, const char* doc) {
@@ -78,7 +78,7 @@ class MemoryPort {
     Resource held;             // by those
   };
   Way& way_of(PhysAddr line) { return ways_.size() == 1 ? ways_[0] : ways_[map_.channel_of(line)]; }
-  void pass_turn() { turn_ = turn_ + 1 == replies_.count() ? 0 : turn_ + 1; }
+  u32 after(u32 link) const { return link + 1 == replies_.count() ? 0 : link + 1; }
 
   const LineMap& map_;
   std::vector<Way> ways_;

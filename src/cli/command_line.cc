@@ -95,7 +95,7 @@ void add_cuda_options(CLI::App& app, CommandLine& line) {
   add_threads(app, line);
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
   app.add_option("--host-timeout", line.cuda.host_timeout,
-                 "seconds of real time without a call after which a process is given up; default: 600; 0: never")
+                 "end a process that makes no call for so many seconds of real time; default: 600; 0: never")
       ->type_name("SECONDS");
 }
 
@@ -109,7 +109,7 @@ std::vector<std::vector<std::string>> split_programs(std::span<const char* const
       programs.back().push_back(word);
   }
   for (const auto& program : programs)
-    if (program.empty()) input_error("cuda: a -- is followed by no program; see terrace cuda --help");
+    if (program.empty()) input_error("cuda: no program follows a --; see terrace cuda --help");
   return programs;
 }
 
@@ -208,7 +208,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
         ->type_name("PATH")
         ->required();
     app.add_option("--clients", line.cuda.clients,
-                   "programs that attach, in this order the tenants; the run ends when all have left; default: 1")
+                   "number of programs; they become tenants in the order in which they attach; default: 1")
         ->type_name("N");
   }
   if (command == "exec") add_exec_options(app, line.exec);

@@ -36,7 +36,7 @@ class PrivateFolder {
  public:
   PrivateFolder() : path_((fs::temp_directory_path() / "terrace-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr)
-      input_error("cannot make a folder in {}: set TMPDIR to a folder that can be written to",
+      input_error("cannot create a folder in {}; set TMPDIR to a folder that you can write to",
                   fs::temp_directory_path().string());
   }
   ~PrivateFolder() {
@@ -59,9 +59,8 @@ std::string library_folder() {
     places.push_back(folder.parent_path() / lib / "terrace");
   for (const fs::path& place : places)
     if (fs::exists(place / "libcudart.so.12", ignored)) return place.string();
-  input_error(
-      "the program in {} finds its libcudart.so.12 neither beside it nor in lib/terrace; build or install it again",
-      folder.string());
+  input_error("the program in {} finds libcudart.so.12 neither beside it nor in lib/terrace; build or install it again",
+              folder.string());
 }
 
 /// What a tenant may allocate: its part of memory, less an eighth for page tables and what finds no room.
@@ -99,11 +98,11 @@ u32 patience_of(const std::string& text, std::string_view command) {
 void refuse_what_does_not_apply(const GpuConfig& config, std::string_view command) {
   if (is_window(config.run.until))
     input_error(
-        "{}: run.until = \"{}\" lets programs start again, and processes end once; use completed, cycles:N or "
+        "{}: run.until = \"{}\" starts programs again, but a process runs only once; use completed, cycles:N or "
         "instructions:N",
         command, config.run.until);
   if (!config.run.tenants.empty())
-    input_error("{}: run.tenants names {}; tenants are processes here", command, config.run.tenants);
+    input_error("{}: run.tenants names {}, but here the tenants are processes", command, config.run.tenants);
 }
 
 CudaTenant make_tenant(const GpuConfig& config, std::string name, u64 tenants, std::unique_ptr<cuda::HostSource> host) {
@@ -168,8 +167,7 @@ u64 clients_of(const std::string& text) {
 
 int cuda_command(const CommandLine& line) {
   if (line.programs.empty())
-    input_error(
-        "cuda: give a program behind --, such as terrace cuda --gpu dws_30sm -- ./app; see terrace cuda --help");
+    input_error("cuda: give a program after --, such as terrace cuda --gpu dws_30sm -- ./app; see terrace cuda --help");
   const RunRequest request = request_of(line);
   std::optional<OutputFile> json;
   if (!line.run.json.empty()) json.emplace(line.run.json);

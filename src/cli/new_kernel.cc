@@ -73,7 +73,7 @@ void check_name(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto fits = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
   if (name.size() > 64 || !letter(name.front()) || !std::all_of(name.begin(), name.end(), fits))
-    input_error("new: a kernel's name is up to 64 letters, digits and _, the first no digit, not \"{}\"",
+    input_error("new: a kernel's name has up to 64 letters, digits and _, and does not begin with a digit; not \"{}\"",
                 printable(name));
 }
 
@@ -86,7 +86,7 @@ void write_files(const fs::path& folder, const std::vector<std::pair<std::string
   std::error_code failed;
   const bool made = fs::create_directory(folder, failed);
   if (failed || !fs::is_directory(folder))
-    input_error("new: {} cannot be made: {}; choose another folder with --out", folder.string(),
+    input_error("new: {} cannot be created: {}; choose another folder with --out", folder.string(),
                 failed ? failed.message() : "there is a file of that name");
   std::vector<fs::path> written;
   try {

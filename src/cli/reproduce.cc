@@ -79,7 +79,7 @@ class BoardFiles {
     if (out.empty()) return;
     std::error_code error;
     fs::create_directories(out, error);
-    if (error) input_error("--out: {} cannot be made: {}", out, error.message());
+    if (error) input_error("--out: {} cannot be created: {}", out, error.message());
     json_ = std::make_unique<OutputFile>((fs::path(out) / "board.json").string());
     page_ = std::make_unique<OutputFile>((fs::path(out) / "board.md").string());
   }

@@ -41,7 +41,7 @@ u64 memory_of(const CommandLine& line) {
 /// Options that the chosen executor would not heed.
 void refuse_foreign_options(const CommandLine& line) {
   if (line.sweep.executor == "local" && !line.sweep.slurm.empty())
-    input_error("{}: --slurm-option is of use with --executor slurm only", line.command);
+    input_error("{}: --slurm-option has an effect only with --executor slurm", line.command);
   if (line.sweep.executor == "slurm" && !line.sweep.memory.empty())
     input_error(
         "{}: --memory is for jobs on this machine; with --executor slurm, give each job some with "

@@ -30,7 +30,7 @@ bool Connection::receive(void* to, u64 bytes) {
     if (ready == 0 || (ready < 0 && errno == EINTR)) {
       const auto waited = std::chrono::steady_clock::now() - since;
       if (patience_s_ != 0 && waited > std::chrono::seconds(patience_s_)) {
-        why_ = fmt::format("its host did nothing for {} s", patience_s_);
+        why_ = fmt::format("its process made no call for {} s", patience_s_);
         return false;
       }
       continue;
@@ -38,7 +38,7 @@ bool Connection::receive(void* to, u64 bytes) {
     const ssize_t count = recv(socket_.number(), static_cast<u8*>(to) + got, bytes - got, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      why_ = "its host ended without saying so";
+      why_ = "its process ended without detaching";
       return false;
     }
     got += static_cast<u64>(count);
@@ -57,7 +57,7 @@ std::optional<Message> Connection::receive() {
   Header header;
   if (!receive(&header, sizeof header)) return std::nullopt;
   if (header.zero != 0 || header.bytes > kMostPayloadBytes) {
-    why_ = "its host sent what is no message";
+    why_ = "its process sent something that is not a message";
     return std::nullopt;
   }
   Message message{static_cast<Call>(header.call), {}};
@@ -94,7 +94,7 @@ bool Connection::send(const Message& message) {
     return true;
   };
   const bool sent = all(&header, sizeof header) && all(message.payload.data(), message.payload.size());
-  if (!sent) why_ = "its host ended without saying so";
+  if (!sent) why_ = "its process ended without detaching";
   return sent;
 }
 
@@ -102,7 +102,7 @@ Descriptor listen_at(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    input_error("the socket {} has too long a name; give a path of at most {} characters", path,
+    input_error("the name of the socket {} is too long; give a path of at most {} characters", path,
                 sizeof address.sun_path - 1);
   std::memcpy(address.sun_path, path.data(), path.size());
   Descriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -112,8 +112,9 @@ Descriptor listen_at(const std::string& path) {
   const int error = errno;
   umask(before);
   if (!bound || listen(listening.number(), 64) != 0)
-    input_error("cannot listen on the socket {}: {}; give a path that does not exist, in a folder of yours", path,
-                std::strerror(bound ? errno : error));
+    input_error(
+        "cannot listen on the socket {}: {}; give a path that does not exist, in a folder that you can write to", path,
+        std::strerror(bound ? errno : error));
   return listening;
 }
 

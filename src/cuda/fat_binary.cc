@@ -32,7 +32,7 @@ std::string text_of(std::span<const u8> entry, u64 header) {
   const u32 compressed = field<u32>(entry, 16);
   std::span<const u8> payload = entry.subspan(header);
   if ((flags & (kZstd | kLz4)) == 0) return {reinterpret_cast<const char*>(payload.data()), payload.size()};
-  if (compressed > payload.size()) refuse("is cut off");
+  if (compressed > payload.size()) refuse("is truncated");
   payload = payload.first(compressed);
   if (whole > kMostTextBytes) refuse("has PTX of an impossible size");
   if ((flags & kLz4) != 0) {
@@ -84,17 +84,17 @@ std::optional<std::string> decompress_lz4(std::span<const u8> bytes, u64 size) {
 std::optional<std::string> ptx_of_fat_binary(std::span<const u8> bytes) {
   std::optional<std::string> newest;
   u32 newest_architecture = 0;
-  if (bytes.size() < kContainerBytes) refuse("is cut off");
-  if (field<u32>(bytes, 0) != kMagic) refuse("begins with something else");
+  if (bytes.size() < kContainerBytes) refuse("is truncated");
+  if (field<u32>(bytes, 0) != kMagic) refuse("has no valid beginning");
   // Object files that were linked together may have their containers one behind the other.
   while (bytes.size() >= kContainerBytes && field<u32>(bytes, 0) == kMagic) {
     const u64 header = field<u16>(bytes, 6), size = field<u64>(bytes, 8);
-    if (header < kContainerBytes || header > bytes.size() || size > bytes.size() - header) refuse("is cut off");
+    if (header < kContainerBytes || header > bytes.size() || size > bytes.size() - header) refuse("is truncated");
     std::span<const u8> entries = bytes.subspan(header, size);
     while (entries.size() >= kEntryBytes) {
       const u64 entry_header = field<u32>(entries, 4), payload = field<u64>(entries, 8);
       if (entry_header < kEntryBytes || entry_header > entries.size() || payload > entries.size() - entry_header)
-        refuse("has an entry that is cut off");
+        refuse("has an entry that is truncated");
       const u32 architecture = field<u32>(entries, 28);
       if (field<u16>(entries, 0) == kPtxEntry && (!newest || architecture > newest_architecture)) {
         newest = text_of(entries.first(entry_header + payload), entry_header);

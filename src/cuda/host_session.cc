@@ -80,7 +80,7 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
     case Call::kHello:
       if (fields.u32() != kProtocolVersion) {
         answer.status = Status::kNoDevice;
-        answer.sentence = "this runtime library and the simulator are of different builds; use those of one build";
+        answer.sentence = "this runtime library and the simulator come from different builds; use those of one build";
         return Outcome::kEnded;
       }
       break;
@@ -197,7 +197,8 @@ void HostSession::load_module(Reader& fields, Answer& answer) {
     std::optional<std::string> ptx = ptx_of_fat_binary(bytes);
     if (!ptx) {
       answer.status = Status::kNoKernelImage;
-      answer.sentence = "the program has machine code only; build it with PTX (nvcc -arch=compute_75, or -arch=sm_75)";
+      answer.sentence =
+          "the program contains only machine code; build it with PTX (nvcc -arch=compute_75, or -arch=sm_75)";
       return;
     }
     code_hash_ = hash64(fmt::format("{}{:016x}", *ptx, code_hash_));

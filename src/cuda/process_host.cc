@@ -69,7 +69,7 @@ ProcessHost::ProcessHost(Setup setup) : setup_(std::move(setup)), listening_(lis
     waitpid(pid_, nullptr, 0);
     ended_ = true;
     unlink(setup_.socket.c_str());
-    input_error("cannot start {}: {}; give the program behind --, as on a command line", setup_.command[0],
+    input_error("cannot start {}: {}; give the program after --, as on a command line", setup_.command[0],
                 std::strerror(error));
   }
   process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
@@ -114,7 +114,7 @@ std::unique_ptr<Connection> ProcessHost::next() {
 }
 
 CheckResult ProcessHost::outcome() const {
-  if (hung_) return {false, fmt::format("did nothing for {} s and was ended", setup_.patience_s)};
+  if (hung_) return {false, fmt::format("made no call for {} s and was ended", setup_.patience_s)};
   if (!ended_) return {false, "still runs"};
   if (WIFSIGNALED(status_)) return {false, fmt::format("ended by signal {}", WTERMSIG(status_))};
   const int code = WEXITSTATUS(status_);

@@ -13,7 +13,7 @@ class SocketHost final : public HostSource {
   SocketHost(const Descriptor& listening, u32 patience_s) : listening_(listening), patience_s_(patience_s) {}
 
   std::unique_ptr<Connection> next() override;
-  CheckResult outcome() const override { return {served_, served_ ? "it has left" : "nobody came"}; }
+  CheckResult outcome() const override { return {served_, served_ ? "it has detached" : "no program attached"}; }
 
  private:
   const Descriptor& listening_;

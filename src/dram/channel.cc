@@ -19,13 +19,13 @@ Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
                                          .write_entries = config_.write_entries,
                                          .tenants = setup.tenants,
                                          .seed = setup.seed})),
-      slots_(scheduler_->capacity()),
-      free_slots_(scheduler_->capacity()),
+      entries_(scheduler_->capacity()),
+      free_entries_(scheduler_->capacity()),
       all_banks_(~u64{0} >> (64 - config_.ranks * config_.banks)),
       refreshes_(config_.ranks) {
   SIM_CHECK(setup.line_bytes <= config_.interleave_bytes, "a line of {} bytes is spread over chunks of {}",
             setup.line_bytes, config_.interleave_bytes);
-  std::iota(free_slots_.rbegin(), free_slots_.rend(), u16{0});
+  std::iota(free_entries_.rbegin(), free_entries_.rend(), u16{0});
   if (!config_.refresh) return;
   // Ranks and channels take turns, so that they are not all gone at once.
   for (u32 rank = 0; rank < config_.ranks; ++rank) {
@@ -50,12 +50,12 @@ void Channel::enable_blame(u32 tenants) {
 }
 
 void Channel::QueuedReads::visit(Cycle, const Waiting& waits) const {
-  std::vector<bool> used(channel_.slots_.size(), true);
-  for (const u16 slot : channel_.free_slots_) used[slot] = false;
+  std::vector<bool> used(channel_.entries_.size(), true);
+  for (const u16 entry : channel_.free_entries_) used[entry] = false;
   for (u32 i = 0; i < used.size(); ++i) {
-    const Slot& slot = channel_.slots_[i];
-    if (used[i] && !slot.request.write)
-      waits(slot.request.tenant, slot.accepted + channel_.blame.served(static_cast<u16>(i)));
+    const Entry& entry = channel_.entries_[i];
+    if (used[i] && !entry.request.write)
+      waits(entry.request.tenant, entry.accepted + channel_.blame.served(static_cast<u16>(i)));
   }
 }
 
@@ -153,14 +153,14 @@ bool Channel::offer(u32 from, Cycle now) {
                    .row = place.row};
     source.looked_up = true;
   }
-  if (free_slots_.empty()) return false;
-  const u16 slot = source.next.slot = free_slots_.back();
+  if (free_entries_.empty()) return false;
+  const u16 entry = source.next.entry = free_entries_.back();
   source.next.age = next_age_;
   if (!scheduler_->offer(source.next, now)) return false;
-  free_slots_.pop_back();
-  slots_[slot] = {request, source.next.row, from, next_age_++, now, source.next.bank};
+  free_entries_.pop_back();
+  entries_[entry] = {request, source.next.row, from, next_age_++, now, source.next.bank};
   if (truth_ != nullptr && request.write) truth_->memory_takes(request.copy);
-  if (truth_ != nullptr && !request.write) slots_[slot].request.copy = truth_->memory_gives(request.line);
+  if (truth_ != nullptr && !request.write) entries_[entry].request.copy = truth_->memory_gives(request.line);
   DramTrafficStats& traffic = request.walk_level != 0 ? stats.walk : stats.data;
   ++(request.write ? traffic.writes : traffic.reads)[request.tenant];
   ++waiting_[request.write];
@@ -170,7 +170,7 @@ bool Channel::offer(u32 from, Cycle now) {
   stats.reads_in_flight += !request.write;
   look_now(now);
   requests_.pop(from, now);
-  blame.accepted(source.next.bank, slot, slots_[slot].request.tenant, slots_[slot].request.write);
+  blame.accepted(source.next.bank, entry, entries_[entry].request.tenant, entries_[entry].request.write);
   source.looked_up = false;
   return true;
 }

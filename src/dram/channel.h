@@ -71,7 +71,8 @@ class Channel final : public Unit {
   bool by_epochs() const { return scheduler_->by_epochs(); }
   DramScheduler& scheduler() const { return *scheduler_; }
 
-  /// Every command from here on is also written there; null ends that.
+  /// Every command from here on is also written there; null ends that. For tests, which check each against the timing
+  /// rules: no run asks for it.
   void log_commands(std::vector<DramCommand>* log) { log_ = log; }
 
   /// From now on: which tenant's reads wait for which tenant. After the sources are connected, before the first cycle.
@@ -85,7 +86,7 @@ class Channel final : public Unit {
 
  private:
   using Choice = DramScheduler::Choice;
-  struct Slot {
+  struct Entry {
     DramRequest request;
     u32 row = 0;
     u32 source = 0;
@@ -177,8 +178,8 @@ class Channel final : public Unit {
   u32 next_source_ = 0;    // moves on grants
   Cycle accept_at_ = 0;    // before, nothing arrives that has not been offered
   u32 soonest_ = ~u32{0};  // cycles that a request takes at least on its link
-  std::vector<Slot> slots_;
-  std::vector<u16> free_slots_;
+  std::vector<Entry> entries_;
+  std::vector<u16> free_entries_;
   /// Reads in the queue, whose cycles of waiting banks count.
   struct QueuedReads final : WaitBook {
     explicit QueuedReads(const Channel& channel) : channel_(channel) {}

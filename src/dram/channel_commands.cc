@@ -116,8 +116,8 @@ void Channel::choose_anew() {
 void Channel::classify(u32 bank) {
   find_command(bank);
   // While the channel writes, a bank whose reads wait has nothing to do: it is as ready as it was before.
-  if (!blame.on() || choices_[bank].slot == DramScheduler::kNone) return;
-  blame.works_towards(bank, choices_[bank].slot, blocked_ & bit(bank) ? kNever : ready_at_[bank]);
+  if (!blame.on() || choices_[bank].entry == DramScheduler::kNone) return;
+  blame.works_towards(bank, choices_[bank].entry, blocked_ & bit(bank) ? kNever : ready_at_[bank]);
 }
 
 /// Which command the bank's choice needs next, and from when on the bank allows it.
@@ -128,13 +128,13 @@ void Channel::find_command(u32 bank) {
   wants_activate_ &= ~own;
   wants_precharge_ &= ~own;
   const Choice choice = choices_[bank];
-  if (choice.slot == DramScheduler::kNone) return;
-  keys_[bank] = u64{choice.urgency} << kUrgencyShift | slots_[choice.slot].age;
+  if (choice.entry == DramScheduler::kNone) return;
+  keys_[bank] = u64{choice.urgency} << kUrgencyShift | entries_[choice.entry].age;
   if (!device_.is_open(bank)) {
     wants_activate_ |= own;
     ready_at_[bank] = std::max(device_.activate_ready(bank), device_.group_activate(bank));
     activate_at_ = std::min(activate_at_, std::max(ready_at_[bank], device_.rank_activate(device_.rank_of(bank))));
-  } else if (device_.open_row(bank) != slots_[choice.slot].row) {
+  } else if (device_.open_row(bank) != entries_[choice.entry].row) {
     wants_precharge_ |= own;
     ready_at_[bank] = device_.precharge_ready(bank);
     precharge_at_ = std::min(precharge_at_, ready_at_[bank]);
@@ -205,9 +205,9 @@ Channel::Best Channel::best_precharge(u64 cycle) {
 
 void Channel::note_row_command(u32 bank) {
   if (!blame.on()) return;
-  const u16 slot = choices_[bank].slot;
-  const DramRequest& request = slots_[slot].request;
-  blame.row_command(bank, slot, request.tenant, request.write);
+  const u16 entry = choices_[bank].entry;
+  const DramRequest& request = entries_[entry].request;
+  blame.row_command(bank, entry, request.tenant, request.write);
 }
 
 void Channel::issue_precharge(u32 bank, u64 cycle) {
@@ -220,12 +220,12 @@ void Channel::issue_precharge(u32 bank, u64 cycle) {
 }
 
 void Channel::issue_activate(u32 bank, u64 cycle) {
-  const Slot& slot = slots_[choices_[bank].slot];
-  const u32 row = slot.row;
+  const Entry& entry = entries_[choices_[bank].entry];
+  const u32 row = entry.row;
   device_.activate(bank, row, cycle);
   log(DramCommand::Kind::kActivate, bank, cycle, row);
   ++stats.activations;
-  ++stats.activations_of[slot.request.tenant];
+  ++stats.activations_of[entry.request.tenant];
   fresh_ |= bit(bank);
   note_row_command(bank);
   activate_at_ = std::max(activate_at_, device_.first_activate());
@@ -234,13 +234,13 @@ void Channel::issue_activate(u32 bank, u64 cycle) {
 
 void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   const u32 bank = chosen.bank;
-  const u16 index = choices_[bank].slot;
-  const Slot& slot = slots_[index];
-  const bool write = slot.request.write, walk = slot.request.walk_level != 0;
-  const TenantId tenant = slot.request.tenant;
-  const u32 bursts = write ? device_.bursts_of(slot.request.words) : device_.bursts_per_line();
+  const u16 index = choices_[bank].entry;
+  const Entry& entry = entries_[index];
+  const bool write = entry.request.write, walk = entry.request.walk_level != 0;
+  const TenantId tenant = entry.request.tenant;
+  const u32 bursts = write ? device_.bursts_of(entry.request.words) : device_.bursts_per_line();
   const u64 end = device_.column(bank, write, cycle, bursts);
-  blame.column_command(bank, index, tenant, write, slot.accepted);
+  blame.column_command(bank, index, tenant, write, entry.accepted);
   passed_ = chosen.passes ? passed_ + 1 : 0;
   bus_at_ = device_.bus_free_after(cycle);
   column_at_ = std::max(column_at_, bus_at_);
@@ -253,27 +253,27 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   fresh_ &= ~bit(bank);
   conflicted_ &= ~bit(bank);
   traffic.bus_cycles[tenant] += bursts * device_.burst_cycles();
-  traffic.wait.add(now - slot.accepted);
+  traffic.wait.add(now - entry.accepted);
   if (!write) {
     const Cycle at = clock_.core(end);
-    traffic.latency.add(at - slot.accepted);
-    traffic.read_latency[tenant] += at - slot.accepted;
-    sources_[slot.source].returns.push(
-        {at, {slot.request.line, slot.request.name, slot.request.tag, tenant, slot.request.copy}, walk});
+    traffic.latency.add(at - entry.accepted);
+    traffic.read_latency[tenant] += at - entry.accepted;
+    sources_[entry.source].returns.push(
+        {at, {entry.request.line, entry.request.name, entry.request.tag, tenant, entry.request.copy}, walk});
     next_return_ = std::min(next_return_, at);
     ++returning_;
   }
   --waiting_[write];
   if (--waiting_in_[bank] == 0) occupied_ &= ~bit(bank);
   --stats.waiting;
-  free_slots_.push_back(index);
+  free_entries_.push_back(index);
   retry_refused();
 
-  const u32 row = slot.row;
+  const u32 row = entry.row;
   bool closes = false;
   if (config_.row_policy == RowPolicy::kClosed) {
     const Choice then = scheduler_->next({bank, row, writing_});
-    closes = then.slot == DramScheduler::kNone || slots_[then.slot].row != row;
+    closes = then.entry == DramScheduler::kNone || entries_[then.entry].row != row;
     if (closes) {
       device_.auto_precharge(bank);
       ++stats.precharges;

@@ -13,7 +13,7 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
       burst_(config.burst_cycles()),
       bursts_(std::max(1u, line_bytes / config.burst_bytes())),
       words_(line_bytes / bursts_ / 4),
-      slot_(std::max(t_.tccd_s, burst_)),
+      step_(std::max(t_.tccd_s, burst_)),
       separate_row_bus_(config.command_buses == 2),
       rank_banks_(config.banks == 64 ? ~u64{0} : (u64{1} << config.banks) - 1),
       windows_(config.ranks),
@@ -25,15 +25,15 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
     rank_of_[bank] = static_cast<u8>(bank / config.banks);
     group_of_[bank] = static_cast<u8>(rank_of_[bank] * config.bank_groups + bank % config.bank_groups);
   }
-  // The bursts of a line stand tCCD_L apart, rounded up to whole bus slots: then lines of two groups fit between each
+  // The bursts of a line stand tCCD_L apart, rounded up to whole steps of the bus: then lines of two groups fit between each
   // other and fill the bus.
-  const u32 same_group = config.bank_groups > 1 ? std::max(t_.tccd_l, slot_) : slot_;
+  const u32 same_group = config.bank_groups > 1 ? std::max(t_.tccd_l, step_) : step_;
   t_.tccd_l = same_group;
-  spacing_ = (same_group + slot_ - 1) / slot_ * slot_;
-  SIM_CHECK((bursts_ - 1) * spacing_ + slot_ < 64, "a line takes {} cycles of the bus, and 63 are the most",
-            (bursts_ - 1) * spacing_ + slot_);
+  spacing_ = (same_group + step_ - 1) / step_ * step_;
+  SIM_CHECK((bursts_ - 1) * spacing_ + step_ < 64, "a line takes {} cycles of the bus, and 63 are the most",
+            (bursts_ - 1) * spacing_ + step_);
   for (u32 burst = 0; burst < bursts_; ++burst) {
-    pattern_ |= ((u64{1} << slot_) - 1) << burst * spacing_;
+    pattern_ |= ((u64{1} << step_) - 1) << burst * spacing_;
     line_commands_ |= u64{1} << burst * spacing_;
   }
   for (const bool write : {false, true}) {
@@ -44,14 +44,14 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
 
 u32 DramDevice::gap(bool write, bool next_write, bool same_rank) const {
   const u32 switch_rank = same_rank ? 0 : t_.trtrs;
-  if (write == next_write) return std::max(slot_, burst_ + switch_rank);
+  if (write == next_write) return std::max(step_, burst_ + switch_rank);
   if (!write) {  // write data must not meet read data on the bus
     const u32 data = t_.cl + burst_ + std::max(t_.turnaround, switch_rank);
-    return std::max(slot_, data - std::min(data, t_.cwl));
+    return std::max(step_, data - std::min(data, t_.cwl));
   }
   if (same_rank) return t_.cwl + burst_ + t_.twtr_s;
   const u32 data = t_.cwl + burst_ + switch_rank;
-  return std::max(slot_, data - std::min(data, t_.cl));
+  return std::max(step_, data - std::min(data, t_.cl));
 }
 
 void DramDevice::activate(u32 bank, u32 row, u64 now) {
@@ -87,7 +87,7 @@ u64 DramDevice::column(u32 bank, bool write, u64 now, u32 bursts) {
   align(now);
   SIM_DCHECK(is_open(bank) && now >= column_ready_[bank] && now >= column_shared(bank, write) && (bus_ & pattern_) == 0,
              "bank {} is accessed in cycle {}, too early", bank, now);
-  const u64 span = (u64{1} << ((bursts - 1) * spacing_ + slot_)) - 1;
+  const u64 span = (u64{1} << ((bursts - 1) * spacing_ + step_)) - 1;
   bus_ |= pattern_ & span;
   commands_ |= line_commands_ & span & ~u64{1};
   const u32 rank = rank_of_[bank], group = group_of_[bank];

@@ -89,7 +89,7 @@ class DramDevice {
   u32 burst_;    // cycles of data per burst
   u32 bursts_;   // per line
   u32 words_;    // of a burst
-  u32 slot_;     // cycles from one burst to the next of another bank group
+  u32 step_;     // cycles from one burst to the next of another bank group
   u32 spacing_;  // between the column commands of a line
   bool separate_row_bus_;
   u64 rank_banks_;

@@ -7,7 +7,7 @@
 
 namespace terrace {
 
-void DramBlame::enable(u32 tenants, u32 banks, u32 slots, const ClockDomain& clock) {
+void DramBlame::enable(u32 tenants, u32 banks, u32 entries, const ClockDomain& clock) {
   Blame::enable(tenants);
   count(queued_, "queue", "reads wait for an entry in the channel's queue; holders: queued requests");
   count(bank_, "banks", "reads wait for their bank; holder: the request of its last command");
@@ -16,7 +16,7 @@ void DramBlame::enable(u32 tenants, u32 banks, u32 slots, const ClockDomain& clo
   banks_.assign(banks, {.holder = tenants});
   reads_.assign(size_t{banks} * tenants, 0);
   for (u32 i = 0; i < banks; ++i) banks_[i].reads = &reads_[size_t{i} * tenants];
-  served_.assign(slots, 0);
+  served_.assign(entries, 0);
   bus_holder_ = tenants;
 }
 
@@ -28,34 +28,34 @@ void DramBlame::charge_reads(Bank& bank, Cycle now) {
     cells(bank_)[tenant * row_length() + bank.holder] += bank.reads[tenant] * held;
     cells(bus_)[tenant * row_length() + bus_holder_] += bank.reads[tenant] * (now - free);
   }
-  if (bank.serves == kNoSlot) return;
+  if (bank.serves == kNoEntry) return;
   cells(bank_)[bank.served_tenant * row_length() + bank.holder] -= held;
   served_[bank.serves] += held;
 }
 
-void DramBlame::accepted(u32 number, u16 slot, TenantId tenant, bool write) {
+void DramBlame::accepted(u32 number, u16 entry, TenantId tenant, bool write) {
   if (!on()) return;
   queued_.add(tenant);
   if (write) return;
   Bank& bank = banks_[number];
   charge(bank, now());
-  served_[slot] = 0;
+  served_[entry] = 0;
   enter_elsewhere();
   ++bank.reads[index(tenant)];
   bank.readers |= u32{1} << index(tenant);
   waited_for_ |= u64{1} << number;
 }
 
-void DramBlame::row_command(u32 number, u16 slot, TenantId tenant, bool write) {
+void DramBlame::row_command(u32 number, u16 entry, TenantId tenant, bool write) {
   if (!on()) return;
   Bank& bank = banks_[number];
   charge(bank, now());
   bank.holder = index(tenant);
-  bank.serves = write ? kNoSlot : slot;
+  bank.serves = write ? kNoEntry : entry;
   bank.served_tenant = index(tenant);
 }
 
-void DramBlame::column_command(u32 number, u16 slot, TenantId tenant, bool write, Cycle accepted) {
+void DramBlame::column_command(u32 number, u16 entry, TenantId tenant, bool write, Cycle accepted) {
   if (!on()) return;
   queued_.remove(tenant);
   Bank& bank = banks_[number];
@@ -69,11 +69,11 @@ void DramBlame::column_command(u32 number, u16 slot, TenantId tenant, bool write
     bus_holder_ = index(tenant);
   }
   bank.holder = index(tenant);
-  bank.serves = kNoSlot;
+  bank.serves = kNoEntry;
   if (write) return;
   if (--bank.reads[index(tenant)] == 0) bank.readers &= ~(u32{1} << index(tenant));
   if (bank.readers == 0) waited_for_ &= ~(u64{1} << number);
-  leave_elsewhere(tenant, accepted + served_[slot]);
+  leave_elsewhere(tenant, accepted + served_[entry]);
 }
 
 void DramBlame::refresh(u64 banks) {
@@ -82,7 +82,7 @@ void DramBlame::refresh(u64 banks) {
     Bank& bank = banks_[static_cast<u32>(std::countr_zero(banks))];
     charge(bank, now());
     bank.holder = tenants();
-    bank.serves = kNoSlot;
+    bank.serves = kNoEntry;
     bank.until = kNever;
   }
 }

@@ -18,37 +18,37 @@ namespace terrace {
 
 class DramBlame : public Blame {
  public:
-  static constexpr u16 kNoSlot = 0xffff;
+  static constexpr u16 kNoEntry = 0xffff;
 
-  void enable(u32 tenants, u32 banks, u32 slots, const ClockDomain& clock);
+  void enable(u32 tenants, u32 banks, u32 entries, const ClockDomain& clock);
   /// The channel's queue, held by the tenants of what is in it.
   Resource& queue() { return queued_; }
 
   /// A request leaves its link for the queue, where a read waits for its bank.
-  void accepted(u32 bank, u16 slot, TenantId tenant, bool write);
+  void accepted(u32 bank, u16 entry, TenantId tenant, bool write);
   /// The bank works towards this request, and cannot go on before command cycle `ready`. Told again whenever a request
   /// was accepted for it: while no read waits, nobody cares.
-  void works_towards(u32 bank, u16 slot, u64 ready) {
+  void works_towards(u32 bank, u16 entry, u64 ready) {
     if ((waited_for_ >> bank & 1) == 0) return;
     Bank& its = banks_[bank];
     const Cycle until = ready == kNever ? kNever : clock_.core(ready);
-    const bool other = its.serves != slot && its.serves != kNoSlot;
+    const bool other = its.serves != entry && its.serves != kNoEntry;
     if (!other && its.until == until) return;
     charge(its, now());
     its.until = until;
-    if (other) its.serves = kNoSlot;
+    if (other) its.serves = kNoEntry;
   }
   /// It got a row command for this request.
-  void row_command(u32 bank, u16 slot, TenantId tenant, bool write);
+  void row_command(u32 bank, u16 entry, TenantId tenant, bool write);
   /// The line is read or written: its request leaves the queue.
-  void column_command(u32 bank, u16 slot, TenantId tenant, bool write, Cycle accepted);
+  void column_command(u32 bank, u16 entry, TenantId tenant, bool write, Cycle accepted);
   /// These banks serve nobody until they have been refreshed: then from command cycle `ready` on.
   void refresh(u64 banks);
   void refreshed(u64 banks, u64 ready);
   /// Before waiting is told: brings every bank up to date.
   void close_banks(Cycle now);
   /// Cycles for which a read was served so far.
-  Cycle served(u16 slot) const { return served_[slot]; }
+  Cycle served(u16 entry) const { return served_[entry]; }
 
  private:
   struct Bank {
@@ -58,7 +58,7 @@ class DramBlame : public Blame {
     u32 holder = 0;
     u32 readers = 0;  // tenants whose reads wait, a bit each
     u32 served_tenant = 0;
-    u16 serves = kNoSlot;
+    u16 serves = kNoEntry;
   };
   void charge(Bank& bank, Cycle now) {
     if (bank.readers != 0 && bank.last != now) charge_reads(bank, now);
@@ -70,7 +70,7 @@ class DramBlame : public Blame {
   std::vector<Bank> banks_;
   std::vector<u32> reads_;     // by bank, then tenant
   Resource bank_, bus_;        // for their names: holders are kept by bank
-  std::vector<Cycle> served_;  // by slot
+  std::vector<Cycle> served_;  // by entry
   u64 waited_for_ = 0;         // banks, a bit each
   u32 bus_holder_ = 0;
   Resource queued_;

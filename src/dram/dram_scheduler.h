@@ -27,9 +27,9 @@
 
 namespace terrace {
 
-/// A request as a scheduler sees it. `slot` names it until it is taken; `age` grows with each request of the channel.
+/// A request as a scheduler sees it. `entry` names it until it is taken; `age` grows with each request of the channel.
 struct DramWaiting {
-  u16 slot = 0;
+  u16 entry = 0;
   u8 bank = 0;  // over all ranks of the channel
   u8 walk_level = 0;
   TenantId tenant{};
@@ -59,17 +59,17 @@ class DramScheduler {
   static constexpr u16 kNone = 0xffff;
 
   struct Choice {
-    u16 slot = kNone;
+    u16 entry = kNone;
     u8 urgency = 0;      // 0 goes first
     bool column = true;  // false: the row may be opened, but the request may not be served yet
   };
 
   virtual ~DramScheduler() = default;
-  /// The most requests that it ever holds; slots are numbered below that.
+  /// The most requests that it ever holds; entries are numbered below that.
   virtual u32 capacity() const = 0;
   virtual bool offer(const DramWaiting& request, Cycle now) = 0;
   virtual Choice next(const BankView& bank) const = 0;
-  virtual void take(u16 slot, Cycle now) = 0;
+  virtual void take(u16 entry, Cycle now) = 0;
   virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}

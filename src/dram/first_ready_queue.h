@@ -12,14 +12,14 @@ namespace terrace {
 
 class FirstReadyQueue {
  public:
-  /// At most `entries` requests, named by slots below `slots`.
-  FirstReadyQueue(u32 banks, u32 entries, u32 slots, u32 limit)
-      : requests_(banks, entries, slots), limit_(limit), passed_(banks, 0) {}
+  /// At most `most` requests, named by entries below `entries`.
+  FirstReadyQueue(u32 banks, u32 most, u32 entries, u32 limit)
+      : requests_(banks, most, entries), limit_(limit), passed_(banks, 0) {}
 
   bool full() const { return requests_.full(); }
   bool empty(u32 bank) const { return requests_.oldest(bank) == RowQueue::kNone; }
-  u32 bank_of(u16 slot) const { return requests_.bank_of(slot); }
-  void push(const DramWaiting& request) { requests_.push(request.slot, request.bank, request.row); }
+  u32 bank_of(u16 entry) const { return requests_.bank_of(entry); }
+  void push(const DramWaiting& request) { requests_.push(request.entry, request.bank, request.row); }
 
   /// RowQueue::kNone: nothing waits for the bank.
   u16 next(const BankView& bank) const {
@@ -29,10 +29,10 @@ class FirstReadyQueue {
     }
     return requests_.oldest(bank.bank);
   }
-  void take(u16 slot) {
-    const u32 bank = requests_.bank_of(slot);
-    passed_[bank] = requests_.oldest(bank) == slot ? 0 : passed_[bank] + 1;
-    requests_.remove(slot);
+  void take(u16 entry) {
+    const u32 bank = requests_.bank_of(entry);
+    passed_[bank] = requests_.oldest(bank) == entry ? 0 : passed_[bank] + 1;
+    requests_.remove(entry);
   }
 
  private:

@@ -16,13 +16,13 @@ class RowQueue {
  public:
   static constexpr u16 kNone = 0xffff;
 
-  /// At most `entries` requests, named by slots below `slots`.
-  RowQueue(u32 banks, u32 entries, u32 slots)
-      : entries_(entries), banks_(banks), nodes_(slots), buckets_(std::bit_ceil(2 * std::max(entries, 1u)), kNone) {
+  /// At most `most` requests, named by entries below `entries`.
+  RowQueue(u32 banks, u32 most, u32 entries)
+      : most_(most), banks_(banks), nodes_(entries), buckets_(std::bit_ceil(2 * std::max(most, 1u)), kNone) {
     shift_ = 64 - static_cast<u32>(std::countr_zero(buckets_.size()));
   }
 
-  bool full() const { return size_ >= entries_; }
+  bool full() const { return size_ >= most_; }
   u32 size() const { return size_; }
   u16 oldest(u32 bank) const { return banks_[bank].oldest; }
   u16 oldest_in_row(u32 bank, u32 row) const {
@@ -30,36 +30,36 @@ class RowQueue {
     while (at != kNone && (nodes_[at].row != row || nodes_[at].bank != bank)) at = nodes_[at].next_row;
     return at;
   }
-  u32 bank_of(u16 slot) const { return nodes_[slot].bank; }
+  u32 bank_of(u16 entry) const { return nodes_[entry].bank; }
 
   /// The youngest of all.
-  void push(u16 slot, u32 bank, u32 row) {
-    SIM_DCHECK(!full(), "push to a full queue of {}", entries_);
-    Node& node = nodes_[slot];
+  void push(u16 entry, u32 bank, u32 row) {
+    SIM_DCHECK(!full(), "push to a full queue of {}", most_);
+    Node& node = nodes_[entry];
     Bank& in = banks_[bank];
-    node = {.row = row, .bank = static_cast<u8>(bank), .older = in.youngest, .last_in_row = slot};
-    (in.youngest == kNone ? in.oldest : nodes_[in.youngest].younger) = slot;
-    in.youngest = slot;
+    node = {.row = row, .bank = static_cast<u8>(bank), .older = in.youngest, .last_in_row = entry};
+    (in.youngest == kNone ? in.oldest : nodes_[in.youngest].younger) = entry;
+    in.youngest = entry;
     if (const u16 first = oldest_in_row(bank, row); first != kNone) {
-      nodes_[nodes_[first].last_in_row].next_in_row = slot;
-      nodes_[first].last_in_row = slot;
+      nodes_[nodes_[first].last_in_row].next_in_row = entry;
+      nodes_[first].last_in_row = entry;
     } else {
       u16& head = buckets_[bucket(bank, row)];
       node.next_row = head;
-      head = slot;
+      head = entry;
     }
     ++size_;
   }
 
   /// Only the oldest of its row.
-  void remove(u16 slot) {
-    const Node node = nodes_[slot];
+  void remove(u16 entry) {
+    const Node node = nodes_[entry];
     Bank& in = banks_[node.bank];
     (node.older == kNone ? in.oldest : nodes_[node.older].younger) = node.younger;
     (node.younger == kNone ? in.youngest : nodes_[node.younger].older) = node.older;
     u16* link = &buckets_[bucket(node.bank, node.row)];
-    while (*link != slot) {
-      SIM_DCHECK(*link != kNone, "slot {} is not the oldest of its row", slot);
+    while (*link != entry) {
+      SIM_DCHECK(*link != kNone, "entry {} is not the oldest of its row", entry);
       link = &nodes_[*link].next_row;
     }
     if (node.next_in_row == kNone) {
@@ -90,7 +90,7 @@ class RowQueue {
     return static_cast<u32>((u64{row} << 6 | bank) * 0x9e3779b97f4a7c15 >> shift_);
   }
 
-  u32 entries_;
+  u32 most_;
   u32 size_ = 0;
   u32 shift_;
   std::vector<Bank> banks_;

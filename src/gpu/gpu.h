@@ -77,10 +77,12 @@ class Gpu {
   /// Statistics over time (run.series), as in a result file; nothing when they were not kept. After the run.
   Tree series() const;
 
-  // Forgetting translations, between cycles: a core's of one tenant (its own TLB, and the tenant's in all that cores
-  // share), a tenant's of all cores, a page's, all. A run itself flushes only tenants (tenancy.flush_on_relaunch): the
-  // others are what hardware offers a driver that moves pages (MASK §5.1), and no driver is modelled; tests play its
-  // part. (translations.h)
+  // What hardware offers a driver that moves pages (MASK §5.1), between cycles. No driver is modelled: only tests call these,
+  // and play its part on a whole machine. A run flushes tenants (tenancy.flush_on_relaunch) and pages that the host or the
+  // CPU changed, and calls translations.h itself.
+  //
+  // Forgetting translations: a core's of one tenant (its own TLB, and the tenant's in all that cores share), a tenant's of
+  // all cores, a page's, all.
   void flush_core(SmId sm, TenantId tenant) { translations_.flush_core(sm, tenant); }
   void flush_tenant(TenantId tenant) { translations_.flush_tenant(tenant); }
   void flush_page(TenantId tenant, VirtAddr va) { translations_.flush_page(tenant, va); }

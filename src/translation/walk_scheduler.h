@@ -46,12 +46,8 @@ class WalkerSet {
 
 /// What every scheduler counts.
 struct WalkSchedulerStats {
-  PerTenant<Counter> placed, interleaving;
-  void describe(StatFields& v) {
-    v("placed", placed, "walks", "walks accepted by the scheduler");
-    v("interleaving", interleaving, "walks", "walks of other tenants that each walk had to wait for, summed (DWS-A11)");
-    v.ratio("mean_interleaving", sum(interleaving), sum(placed), "walks of others per walk");
-  }
+  PerTenant<Counter> placed;
+  void describe(StatFields& v) { v("placed", placed, "walks", "walks accepted by the scheduler"); }
 };
 
 class WalkScheduler {

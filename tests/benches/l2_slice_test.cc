@@ -621,12 +621,26 @@ TEST(L2SliceBench, ChannelsAnswerInTurn) {
   EXPECT_EQ(order, (std::vector<u32>{0, 2, 1, 3}));
 }
 
+TEST(L2SliceBench, ALookAtAnAnswerThatMustWaitDoesNotMoveTheTurn) {
+  L2Config config = two_lines();
+  config.bytes = 8 * kLineBytes;
+  config.ways = 8;
+  NocConfig noc{.latency = kNoc, .flit_bytes = 256, .queue_packets = 1};
+  L2Bench bench(config, {.channels = 2, .noc = noc});
+  bench.sm_opens[0] = 500;
+  for (const u64 line : {1, 3}) bench.ask(0, {.line = line});  // one answer fills the queue, and one waits behind it:
+  bench.ask(100, {.line = 5});                                 // no further line is taken. It is channel 0's turn,
+  const u32 later = bench.ask(200, {.line = 2});               // but its line arrives after channel 1's.
+  bench.run();
+  EXPECT_EQ(bench.answers[0][2].ask, later);
+}
+
 TEST(L2SliceBench, AnSmThatTakesNoRepliesHoldsUpThoseBehindItsOwn) {
   NocConfig noc{.latency = kNoc, .flit_bytes = 256, .queue_packets = 1};
   L2Bench bench(two_lines(), {.noc = noc});
   bench.sm_opens[0] = 500;
   bench.ask(0, store(1));
-  bench.ask(20, {.line = 1, .sm = 0});                    // its lane is full: it waits in front,
+  bench.ask(20, {.line = 1, .sm = 0});                    // its queue is full: it waits in front,
   const u32 other = bench.ask(21, {.line = 1, .sm = 1});  // and this one behind it
   bench.run();
   EXPECT_EQ(bench.answered(0), 500u);

@@ -65,7 +65,7 @@ TEST(Reproduce, AFolderThatCannotBeMadeIsRefusedBeforeAnythingRuns) {
   const Outcome outcome =
       run_terrace({"reproduce", "simt", "--store", "a.db", "--out", "file/board"}, scratch.path().string());
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("file/board cannot be made"));
+  EXPECT_THAT(outcome.err, HasSubstr("file/board cannot be created"));
   EXPECT_FALSE(std::filesystem::exists(scratch.path() / "a.db"));
 }
 

@@ -101,7 +101,7 @@ TEST_F(SweepCommand, RefusesOptionsOfAnotherExecutor) {
     return outcome.err;
   };
   EXPECT_EQ(said({"--slurm-option", "time=5"}),
-            "terrace: sweep: --slurm-option is of use with --executor slurm only\n");
+            "terrace: sweep: --slurm-option has an effect only with --executor slurm\n");
   EXPECT_EQ(said({"--executor", "slurm", "--memory", "2G"}),
             "terrace: sweep: --memory is for jobs on this machine; with --executor slurm, give each job some with "
             "--slurm-option memory=2G\n");

@@ -59,10 +59,10 @@ TEST_P(DramSchedulerContract, NothingIsHeldThatWasNotOfferedAndCapacityIsNeverEx
   const auto scheduler = Registry<DramScheduler>::instance().make(GetParam().scheduler, context);
   for (const bool write : {false, true})
     for (u32 bank = 0; bank < 8; ++bank)
-      EXPECT_EQ(scheduler->next({bank, BankView::kClosed, write}).slot, DramScheduler::kNone);
+      EXPECT_EQ(scheduler->next({bank, BankView::kClosed, write}).entry, DramScheduler::kNone);
   u32 held = 0;
   for (u32 i = 0; i < 10'000 && held < scheduler->capacity(); ++i) {
-    const DramWaiting request{.slot = static_cast<u16>(held),
+    const DramWaiting request{.entry = static_cast<u16>(held),
                               .bank = static_cast<u8>(i % 8),
                               .tenant = TenantId(i % GetParam().tenants),
                               .write = i % 3 == 0,
@@ -78,8 +78,8 @@ TEST_P(DramSchedulerContract, NothingIsHeldThatWasNotOfferedAndCapacityIsNeverEx
     for (const bool write : {false, true}) {
       for (u32 bank = 0; bank < 8; ++bank) {
         const auto choice = scheduler->next({bank, BankView::kClosed, write});
-        if (choice.slot == DramScheduler::kNone || !choice.column) continue;
-        scheduler->take(choice.slot, 20'000 + taken++);
+        if (choice.entry == DramScheduler::kNone || !choice.column) continue;
+        scheduler->take(choice.entry, 20'000 + taken++);
         any = true;
       }
     }

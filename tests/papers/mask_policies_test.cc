@@ -275,19 +275,19 @@ class Queues {
     return scheduler->next({bank, open_row, false});
   }
   /// The number of the request that a bank would serve, counted from the first offer.
-  u32 first(u32 bank = 0, u32 open_row = BankView::kClosed) { return number_[next(bank, open_row).slot]; }
+  u32 first(u32 bank = 0, u32 open_row = BankView::kClosed) { return number_[next(bank, open_row).entry]; }
   u32 serve(u32 bank = 0, u32 open_row = BankView::kClosed) {
-    const u16 slot = next(bank, open_row).slot;
-    scheduler->take(slot, 0);
-    free_.push_back(slot);
-    return number_[slot];
+    const u16 entry = next(bank, open_row).entry;
+    scheduler->take(entry, 0);
+    free_.push_back(entry);
+    return number_[entry];
   }
   bool offer(DramWaiting request) {
     if (free_.empty()) return false;
-    request.slot = free_.back();
+    request.entry = free_.back();
     request.age = offered_;
     if (!scheduler->offer(request, 0)) return false;
-    number_[request.slot] = offered_++;
+    number_[request.entry] = offered_++;
     free_.pop_back();
     return true;
   }
@@ -306,7 +306,7 @@ class Queues {
 
  private:
   std::vector<u16> free_;
-  std::vector<u32> number_;  // by slot
+  std::vector<u32> number_;  // by entry
   u32 offered_ = 0;
 };
 
@@ -436,7 +436,7 @@ TEST(MaskDram, WritesWaitApart) {
   for (u32 i = 0; i < 4; ++i) EXPECT_TRUE(bench.offer({.write = true}));
   EXPECT_FALSE(bench.offer({.write = true}));
   EXPECT_TRUE(bench.read(kA));
-  EXPECT_EQ(bench.scheduler->next({0, BankView::kClosed, true}).slot, 0u)
+  EXPECT_EQ(bench.scheduler->next({0, BankView::kClosed, true}).entry, 0u)
       << "the first place is that of the first write";
 }
 

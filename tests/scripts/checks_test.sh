@@ -40,6 +40,8 @@ for check in format includes heavy_headers docs; do expect "a clean tree passes 
 
 echo '#include "sm/sm.h"' > src/engine/types.h
 expect "a wrong include direction" 1 'src/engine/types.h:1: src/engine may not include "sm/sm.h"' scripts/check_includes
+echo '#include "version.h"' > src/sm/sm.h
+expect "a unit that asks for the version" 1 'src/sm/sm.h:1: src/sm may not include "version.h"' scripts/check_includes
 mkdir src/novelty && echo '#include "engine/types.h"' > src/novelty/a.h
 expect "a folder nobody spoke about" 1 "folder src/novelty is not in scripts/check_includes" scripts/check_includes
 

@@ -115,13 +115,13 @@ TEST(Fcfs, OpensRowsOfOtherBanksAheadOfTime) {
 TEST(FrRrFcfs, TenantsTakeTurnsInABankAndRowHitsGoFirst) {
   const auto scheduler = Registry<DramScheduler>::instance().make(
       "fr_rr_fcfs", {.banks = 2, .read_entries = 8, .write_entries = 1, .tenants = 3});
-  u16 slot = 0;
+  u16 entry = 0;
   const auto offer = [&](u32 tenant, u32 row) {
-    scheduler->offer({.slot = slot, .tenant = TenantId(tenant), .row = row, .age = slot}, 0);
-    return slot++;
+    scheduler->offer({.entry = entry, .tenant = TenantId(tenant), .row = row, .age = entry}, 0);
+    return entry++;
   };
   const auto serve = [&](u32 open_row = BankView::kClosed) {
-    const u16 chosen = scheduler->next({0, open_row, false}).slot;
+    const u16 chosen = scheduler->next({0, open_row, false}).entry;
     if (chosen != DramScheduler::kNone) scheduler->take(chosen, 0);
     return chosen;
   };

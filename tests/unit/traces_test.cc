@@ -307,13 +307,13 @@ TEST(Traces, MistakesInTheTableAreToldByLine) {
     scratch.write("t/opcodes.toml", text);
     return refusal([&] { load_program(folder, InputSize::kMini); });
   };
-  EXPECT_THAT(table("[pipelines]\ntensor = [\"HMMA\"]\n"), HasSubstr("a pipeline is one of integer, float"));
+  EXPECT_THAT(table("[pipelines]\ntensor = [\"HMMA\"]\n"), HasSubstr("a pipeline must be one of integer, float"));
   EXPECT_THAT(table("[accesses]\nX = {action = \"lod\", space = \"global\"}\n"),
-              AllOf(HasSubstr("opcodes.toml:2: action is one of"), HasSubstr("did you mean \"load\"?")));
+              AllOf(HasSubstr("opcodes.toml:2: action must be one of"), HasSubstr("did you mean \"load\"?")));
   EXPECT_THAT(table("[accesses]\nX = {action = \"load\"}\n"), HasSubstr("X needs an action and a space"));
   EXPECT_THAT(table("[accesses]\nX = {action = \"load\", space = \"global\", bytes = 3}\n"), HasSubstr("not 3"));
   EXPECT_THAT(table("[opcodes]\n"), HasSubstr("there is no section \"opcodes\""));
-  EXPECT_THAT(table("[pipelines]\nfloat = [\"A\", \"A\"]\n"), HasSubstr("A stands in this file twice"));
+  EXPECT_THAT(table("[pipelines]\nfloat = [\"A\", \"A\"]\n"), HasSubstr("A is listed twice in this file"));
 }
 
 TEST(Traces, WrongLinesAreToldByFileAndLine) {
@@ -321,21 +321,21 @@ TEST(Traces, WrongLinesAreToldByFileAndLine) {
   EXPECT_EQ(wrong_line(good), "");
   const std::pair<std::string, const char*> cases[] = {
       {"1 0010 0000000f", "the line ends before its count of destination registers"},
-      {"1 0010 xyz 0 NOP 0 0", "\"xyz\" is no mask of lanes"},
-      {"1 0010 1ffffffff 0 NOP 0 0", "is no mask of lanes"},
-      {"1 0010 0000000f 1 P1 NOP 0 0", "\"P1\" is no destination register"},
-      {"1 0010 0000000f 1 R256 NOP 0 0", "\"R256\" is no destination register"},
-      {"1 0010 0000000f 9 R1 NOP 0 0", "\"9\" is no count of destination registers"},
-      {"1 0010 0000000f 0 99 0 0", "\"99\" is no opcode"},
+      {"1 0010 xyz 0 NOP 0 0", "\"xyz\" is not a valid mask of lanes"},
+      {"1 0010 1ffffffff 0 NOP 0 0", "is not a valid mask of lanes"},
+      {"1 0010 0000000f 1 P1 NOP 0 0", "\"P1\" is not a valid destination register"},
+      {"1 0010 0000000f 1 R256 NOP 0 0", "\"R256\" is not a valid destination register"},
+      {"1 0010 0000000f 9 R1 NOP 0 0", "\"9\" is not a valid count of destination registers"},
+      {"1 0010 0000000f 0 99 0 0", "\"99\" is not a valid opcode"},
       {"1 0010 0000000f 0 NOP 0 0 0 7", "\"7\" stands behind the end"},
       {"1 0010 0000000f 1 R1 LDG.E 1 R2 0", "LDG.E has no addresses"},
-      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 5 0x7f2000000000", "one of the forms 0 to 4, not 5"},
+      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 5 0x7f2000000000", "the form of the addresses must be 0 to 4, not 5"},
       {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 0 0x7f2000000000", "the line ends before its address"},
       {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 2 0x7f2000000000 4 4", "the line ends before its distance"},
-      {"1 0010 0000000d 1 R1 LDG.E 1 R2 4 1 0x7f2000000000 4", "lanes without a gap, and the mask is 0000000d"},
-      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0x7f2000000002 4", "no multiple of the 4 bytes"},
-      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0x1000 4", "0x1000 is no global address"},
-      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0xfffffffffff0 4096", "is no global address"},
+      {"1 0010 0000000d 1 R1 LDG.E 1 R2 4 1 0x7f2000000000 4", "contiguous lanes, but the mask is 0000000d"},
+      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0x7f2000000002 4", "not a multiple of the 4 bytes"},
+      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0x1000 4", "0x1000 is not a global address"},
+      {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 1 0xfffffffffff0 4096", "is not a global address"},
       {"1 0010 0000000f 1 R1 LDS 1 R2 4 1 0x2000000 4", "beyond the end of shared memory"},
       {"1 0010 0000000f 1 R1 LDG.E 1 R2 4 3 1 0x7f2000000000", "has the addresses of a bulk copy"},
   };
@@ -351,15 +351,15 @@ TEST(Traces, WrongBlocksAreToldByFileAndLine) {
     text.replace(text.find(from), from.size(), to);
     return wrong(kHeader + text);
   };
-  EXPECT_THAT(changed("1,0,0", "2,0,0"), HasSubstr("traceg:14: \"2,0,0\" is no block of a grid of 2 x 1 x 1"));
+  EXPECT_THAT(changed("1,0,0", "2,0,0"), HasSubstr("traceg:14: \"2,0,0\" is not a block of a grid of 2 x 1 x 1"));
   EXPECT_THAT(changed("thread block = 1,0,0\n", ""), HasSubstr("\"thread block = x,y,z\" was expected"));
-  EXPECT_THAT(changed("warp = 1", "warp = 2"), HasSubstr("is no warp of a block of 64 threads"));
-  EXPECT_THAT(changed("warp = 1", "warp = 0"), HasSubstr("warp 0 stands in this thread block twice"));
+  EXPECT_THAT(changed("warp = 1", "warp = 2"), HasSubstr("is not a warp of a block of 64 threads"));
+  EXPECT_THAT(changed("warp = 1", "warp = 0"), HasSubstr("warp 0 appears twice in this thread block"));
   EXPECT_THAT(changed("insts = 1", "insts = 2"), HasSubstr("1 instructions of warp 0 are missing"));
   EXPECT_THAT(changed("insts = 1", "insts = 0"), HasSubstr("warp 0 has more instructions than \"insts\" says"));
-  EXPECT_THAT(changed("#END_TB", ""), HasSubstr("it is cut off"));
-  EXPECT_THAT(wrong(kHeader + good + good), HasSubstr("block 1,0,0 stands in this trace twice"));
-  EXPECT_THAT(wrong(kHeader), HasSubstr("there is no thread block in it"));
+  EXPECT_THAT(changed("#END_TB", ""), HasSubstr("it is truncated"));
+  EXPECT_THAT(wrong(kHeader + good + good), HasSubstr("block 1,0,0 appears twice in this trace"));
+  EXPECT_THAT(wrong(kHeader), HasSubstr("has no thread block"));
   EXPECT_THAT(wrong(""), HasSubstr("the header has no line \"-kernel name = ...\""));
   EXPECT_THAT(wrong("hello\n"), HasSubstr("traceg:1: is neither a line of the header"));
 }
@@ -370,11 +370,11 @@ TEST(Traces, WrongHeadersAreToldByFileAndLine) {
     text.replace(text.find(from), from.size(), to);
     return wrong(text);
   };
-  EXPECT_THAT(changed("(2,1,1)", "(2,1)"), HasSubstr("traceg:2: \"(2,1)\" is no grid dim"));
-  EXPECT_THAT(changed("(64,1,1)", "(64,64,1)"), HasSubstr("traceg:3: \"(64,64,1)\" is no block dim"));
+  EXPECT_THAT(changed("(2,1,1)", "(2,1)"), HasSubstr("traceg:2: \"(2,1)\" is not a valid grid dim"));
+  EXPECT_THAT(changed("(64,1,1)", "(64,64,1)"), HasSubstr("traceg:3: \"(64,64,1)\" is not a valid block dim"));
   EXPECT_THAT(changed("-nregs = 32\n", ""), HasSubstr("the header has no line \"-nregs = ...\""));
   EXPECT_THAT(changed("version = 80", "version = 61"), HasSubstr("record the trace on Volta or later"));
-  EXPECT_THAT(changed("tracer version = 4", "tracer version = 2"), HasSubstr("traces of version 2 are not read"));
+  EXPECT_THAT(changed("tracer version = 4", "tracer version = 2"), HasSubstr("traces of version 2 are not supported"));
 }
 
 TEST(Traces, WrongFoldersAndListsAreTold) {
@@ -386,13 +386,13 @@ TEST(Traces, WrongFoldersAndListsAreTold) {
     return load();
   };
   EXPECT_EQ(list("MemcpyHtoD,0x7f2000000100,300\nMemcpyDtoH,0x7f2000000100,300\nkernel-1.traceg\n"), "");
-  EXPECT_THAT(list(""), HasSubstr("there is no kernel in it"));
+  EXPECT_THAT(list(""), HasSubstr("has no kernel"));
   EXPECT_THAT(list("MemcpyHtoD,0x7f2000000100\n"), HasSubstr("kernelslist.g:1: a copy is written as"));
   EXPECT_THAT(list("\nkernel-2.traceg\n"), HasSubstr("kernelslist.g:2: there is no file"));
   EXPECT_THAT(list("../kernel-1.traceg\n"), HasSubstr("lies in another folder"));
   EXPECT_THAT(list("kernel-1.trace\n"), HasSubstr("is neither a copy"));
   std::filesystem::remove(folder + "/kernelslist.g");
-  EXPECT_THAT(load(), HasSubstr("there is no kernelslist.g in it"));
+  EXPECT_THAT(load(), HasSubstr("has no kernelslist.g"));
   EXPECT_THAT(refusal([&] { load_program("traces/nowhere", InputSize::kMini); }),
               HasSubstr("traces/nowhere: there is no such folder of traces"));
 }
@@ -407,7 +407,7 @@ TEST(Traces, DamagedCompressedFilesAreTold) {
       return refusal([&] { load_program(recorded.folder, InputSize::kMini); });
     };
     EXPECT_EQ(with(whole), "");
-    EXPECT_THAT(with(whole.substr(0, whole.size() / 2)), HasSubstr("it is cut off")) << suffix;
+    EXPECT_THAT(with(whole.substr(0, whole.size() / 2)), HasSubstr("it is truncated")) << suffix;
     EXPECT_THAT(with(""), HasSubstr("kernel-1.traceg")) << suffix;
     EXPECT_THAT(with("plain text, and no archive at all"), HasSubstr("cannot decompress it")) << suffix;
   }

@@ -184,7 +184,7 @@ equals = "zero"
   }
   write("values.bin", "short");
   EXPECT_THAT(ptx::refusal([&] { user.program->initialise(memory); }),
-              HasSubstr("needs 40000 bytes and values.bin holds 5"));
+              HasSubstr("needs 40000 bytes, but values.bin holds 5"));
 }
 
 TEST_F(UserProgramTest, WithoutAnExpectationTheCheckFailsAndShowsDigests) {
@@ -270,7 +270,7 @@ TEST_F(UserProgramTest, AToleranceIsANumberOfAtLeastZero) {
     EXPECT_THAT(sentence, HasSubstr("program.toml:22: expect[0].tolerance ")) << wrong;
   }
   EXPECT_THAT(refusal(std::string(kGood) + "tolerance = -0.5\n"),
-              HasSubstr("expect[0].tolerance is a relative error: a number of at least 0, not -0.5"));
+              HasSubstr("expect[0].tolerance must be a relative error, a number of at least 0, not -0.5"));
   EXPECT_THAT(refusal(changed("equals = \"constant\"", "digest = \"0123456789abcdef\"\ntolerance = 0.5")),
               HasSubstr("expect[0].tolerance needs equals: a digest allows no error"));
   for (const std::string right : {"0", "0.0", "1e-5", "2"})
@@ -313,8 +313,9 @@ TEST_F(UserProgramTest, AnAbsoluteErrorSufficesWhereARelativeOneDoesNot) {
   EXPECT_TRUE(check_of(load(text + "absolute = 0.125\n"), 0.625f).passed);
   EXPECT_TRUE(check_of(load(std::string(kGood) + "absolute = 0.125\n"), 0.375f).passed);
   EXPECT_FALSE(check_of(load(text + "absolute = 0.124\n"), 0.625f).passed);
-  EXPECT_THAT(refusal(text + "absolute = -1\n"),
-              HasSubstr("program.toml:23: expect[0].absolute is an absolute error: a number of at least 0, not -1"));
+  EXPECT_THAT(
+      refusal(text + "absolute = -1\n"),
+      HasSubstr("program.toml:23: expect[0].absolute must be an absolute error, a number of at least 0, not -1"));
 }
 
 TEST_F(UserProgramTest, AsManyMismatchesAreToldAsAreAskedFor) {
@@ -372,13 +373,13 @@ TEST_F(UserProgramTest, AnNpyFileFillsABufferThatItFits) {
   EXPECT_EQ(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 25), }", elements), "2.5 2.5");
   EXPECT_EQ(outcome("{'descr': '<f4', 'fortran_order': True, 'shape': (100,), }", elements), "2.5 2.5");
   EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': True, 'shape': (4, 25), }", elements),
-              AllOf(HasSubstr("program.toml:2: buffer[0] "), HasSubstr("holds them by columns")));
+              AllOf(HasSubstr("program.toml:2: buffer[0] "), HasSubstr("holds them column by column")));
   EXPECT_THAT(outcome("{'descr': '<f8', 'fortran_order': False, 'shape': (50,), }", elements),
-              AllOf(HasSubstr("buffer[0] is of type f32, '<f4' to NumPy, and "), HasSubstr("values.npy holds '<f8'")));
+              AllOf(HasSubstr("buffer[0] is of type f32 ('<f4' in NumPy), but "), HasSubstr("values.npy holds '<f8'")));
   EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (50, 3), }", elements),
-              AllOf(HasSubstr("buffer[0] has 100 elements and "), HasSubstr("values.npy holds 150")));
+              AllOf(HasSubstr("buffer[0] has 100 elements, but "), HasSubstr("values.npy holds 150")));
   EXPECT_THAT(outcome("{'descr': '<f4', 'fortran_order': False, 'shape': (100,), }", "short"),
-              HasSubstr("buffer[0] needs 400 bytes and values.npy holds 5"));
+              HasSubstr("buffer[0] needs 400 bytes, but values.npy holds 5"));
   for (const std::string broken : {"{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': 7, }", ""})
     EXPECT_THAT(outcome(broken, elements), HasSubstr("values.npy: is not a .npy file that can be read")) << broken;
   write("values.npy", "no");

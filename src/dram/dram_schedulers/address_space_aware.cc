@@ -64,12 +64,12 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     const Kind kind = kind_of(request);
     if (kind == kGolden ? golden_.full() : queue(kind).full()) return false;
     if (kind == kGolden) {
-      golden_.push(request.slot, request.bank, request.row);
-      golden_order_.push(request.slot);
+      golden_.push(request.entry, request.bank, request.row);
+      golden_order_.push(request.entry);
     } else {
       queue(kind).push(request);
     }
-    kind_[request.slot] = kind;
+    kind_[request.entry] = kind;
     if (kind != kWrites) ++stats_.accepted[kind][request.tenant];
     if (kind == kNormal && has_turn(request.tenant)) ++stats_.overflows[request.tenant];
     if (kind == kSilver) count_silver(request.tenant);
@@ -78,25 +78,25 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   }
 
   Choice next(const BankView& bank) const override {
-    if (bank.write) return {.slot = queue(kWrites).next(bank)};
+    if (bank.write) return {.entry = queue(kWrites).next(bank)};
     const u16 golden = golden_.oldest(bank.bank);
     const bool head = golden != RowQueue::kNone && golden == golden_order_.front();
-    if (head || (golden != RowQueue::kNone && params_.opens_ahead)) return {.slot = golden, .column = head};
+    if (head || (golden != RowQueue::kNone && params_.opens_ahead)) return {.entry = golden, .column = head};
     for (const Kind kind : {kSilver, kNormal}) {
-      const u16 slot = queue(kind).next(bank);
-      if (slot != RowQueue::kNone) return {.slot = slot, .urgency = static_cast<u8>(kind)};
+      const u16 entry = queue(kind).next(bank);
+      if (entry != RowQueue::kNone) return {.entry = entry, .urgency = static_cast<u8>(kind)};
     }
     return {};
   }
 
-  void take(u16 slot, Cycle) override {
-    const Kind kind = kind_[slot];
+  void take(u16 entry, Cycle) override {
+    const Kind kind = kind_[entry];
     if (kind != kGolden) {
-      check_order(kind, queue(kind).bank_of(slot));
-      return queue(kind).take(slot);
+      check_order(kind, queue(kind).bank_of(entry));
+      return queue(kind).take(entry);
     }
-    SIM_CHECK(golden_order_.pop() == slot, "a page-table read is served before an older one");
-    golden_.remove(slot);
+    SIM_CHECK(golden_order_.pop() == entry, "a page-table read is served before an older one");
+    golden_.remove(entry);
     if (!golden_order_.empty()) mark_changed(golden_.bank_of(golden_order_.front()));
   }
 
@@ -166,7 +166,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
   RowQueue golden_;
   Ring<u16> golden_order_;
   std::array<FirstReadyQueue, 3> data_;  // silver, normal, writes
-  std::vector<Kind> kind_;               // by slot
+  std::vector<Kind> kind_;               // by entry
   std::vector<u32> quotas_;
   TenantId turn_{};
   u32 added_ = 0;  // in this turn

@@ -29,9 +29,9 @@ class FcfsDramScheduler final : public DramScheduler {
   bool offer(const DramWaiting& request, Cycle) override {
     Kind& kind = kinds_[request.write];
     if (kind.queue.full()) return false;
-    kind.queue.push(request.slot, request.bank, request.row);
-    kind.order.push(request.slot);
-    write_[request.slot] = request.write;
+    kind.queue.push(request.entry, request.bank, request.row);
+    kind.order.push(request.entry);
+    write_[request.entry] = request.write;
     mark_changed(request.bank);
     return true;
   }
@@ -39,19 +39,19 @@ class FcfsDramScheduler final : public DramScheduler {
   Choice next(const BankView& bank) const override {
     const Kind& kind = kinds_[bank.write];
     const u16 oldest = kind.queue.oldest(bank.bank);
-    return {.slot = oldest, .column = oldest != RowQueue::kNone && oldest == kind.order.front()};
+    return {.entry = oldest, .column = oldest != RowQueue::kNone && oldest == kind.order.front()};
   }
 
-  void take(u16 slot, Cycle) override {
-    Kind& kind = kinds_[write_[slot]];
+  void take(u16 entry, Cycle) override {
+    Kind& kind = kinds_[write_[entry]];
     kind.order.pop();
-    kind.queue.remove(slot);
+    kind.queue.remove(entry);
     if (!kind.order.empty()) mark_changed(kind.queue.bank_of(kind.order.front()));
   }
 
  private:
   struct Kind {
-    Kind(u32 banks, u32 entries, u32 slots) : queue(banks, entries, slots), order(entries) {}
+    Kind(u32 banks, u32 most, u32 entries) : queue(banks, most, entries), order(most) {}
     RowQueue queue;
     Ring<u16> order;
   };

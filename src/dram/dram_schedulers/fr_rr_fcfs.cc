@@ -37,10 +37,10 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
 
   bool offer(const DramWaiting& request, Cycle) override {
     Kind& kind = kinds_[request.write];
-    if (kind.held == kind.entries) return false;
+    if (kind.held == kind.capacity) return false;
     ++kind.held;
-    kind.queues[index(request.tenant)].push(request.slot, request.bank, request.row);
-    waiting_[request.slot] = {request.age, request.row, request.tenant, request.write};
+    kind.queues[index(request.tenant)].push(request.entry, request.bank, request.row);
+    waiting_[request.entry] = {request.age, request.row, request.tenant, request.write};
     mark_changed(request.bank);
     return true;
   }
@@ -49,34 +49,34 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
     const Kind& kind = kinds_[bank.write];
     if (bank.open_row != BankView::kClosed && kind.passed[bank.bank] < limit_) {
       const u16 found = hit(kind, bank.bank, bank.open_row);
-      if (found != kNone) return {.slot = found};
+      if (found != kNone) return {.entry = found};
     }
-    return {.slot = of_turn(kind, bank.bank)};
+    return {.entry = of_turn(kind, bank.bank)};
   }
 
-  void take(u16 slot, Cycle) override {
-    const Waiting its = waiting_[slot];
+  void take(u16 entry, Cycle) override {
+    const Waiting its = waiting_[entry];
     Kind& kind = kinds_[its.write];
     RowQueue& queue = kind.queues[index(its.tenant)];
-    const u32 bank = queue.bank_of(slot);
-    if (of_turn(kind, bank) == slot) {
+    const u32 bank = queue.bank_of(entry);
+    if (of_turn(kind, bank) == entry) {
       kind.turn[bank] = (index(waiting_[in_turn(kind, bank)].tenant) + 1) % tenants_;
       kind.passed[bank] = 0;
     } else {
       ++kind.passed[bank];
     }
-    queue.remove(slot);
+    queue.remove(entry);
     --kind.held;
   }
 
  private:
   struct Kind {
-    Kind(const Context& context, u32 most, u32 slots)
-        : entries(most),
-          queues(context.tenants, RowQueue(context.banks, most, slots)),
+    Kind(const Context& context, u32 most, u32 entries)
+        : capacity(most),
+          queues(context.tenants, RowQueue(context.banks, most, entries)),
           turn(context.banks),
           passed(context.banks) {}
-    u32 entries, held = 0;
+    u32 capacity, held = 0;
     std::vector<RowQueue> queues;  // by tenant
     std::vector<u32> turn;         // by bank: the tenant that is asked first
     std::vector<u32> passed;       // by bank: how often the one whose turn it is was passed over
@@ -100,13 +100,13 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
   }
   /// Its row will be open when it is served: then the oldest that wants that row goes first, whosever it is.
   u16 of_turn(const Kind& kind, u32 bank) const {
-    const u16 slot = in_turn(kind, bank);
-    return slot == kNone ? kNone : hit(kind, bank, waiting_[slot].row);
+    const u16 entry = in_turn(kind, bank);
+    return entry == kNone ? kNone : hit(kind, bank, waiting_[entry].row);
   }
   u16 in_turn(const Kind& kind, u32 bank) const {
     for (u32 i = 0; i < tenants_; ++i) {
-      const u16 slot = kind.queues[(kind.turn[bank] + i) % tenants_].oldest(bank);
-      if (slot != kNone) return slot;
+      const u16 entry = kind.queues[(kind.turn[bank] + i) % tenants_].oldest(bank);
+      if (entry != kNone) return entry;
     }
     return kNone;
   }
@@ -115,7 +115,7 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
   u32 tenants_;
   u32 limit_;
   std::array<Kind, 2> kinds_;     // reads, writes
-  std::vector<Waiting> waiting_;  // by slot
+  std::vector<Waiting> waiting_;  // by entry
 };
 
 REGISTER_POLICY(DramScheduler, FrRrFcfsDramScheduler, "fr_rr_fcfs",

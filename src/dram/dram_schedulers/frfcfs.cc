@@ -36,14 +36,14 @@ class FrfcfsDramScheduler final : public DramScheduler {
     FirstReadyQueue& queue = kinds_[request.write];
     if (queue.full()) return false;
     queue.push(request);
-    write_[request.slot] = request.write;
+    write_[request.entry] = request.write;
     mark_changed(request.bank);
     return true;
   }
 
-  Choice next(const BankView& bank) const override { return {.slot = kinds_[bank.write].next(bank)}; }
+  Choice next(const BankView& bank) const override { return {.entry = kinds_[bank.write].next(bank)}; }
 
-  void take(u16 slot, Cycle) override { kinds_[write_[slot]].take(slot); }
+  void take(u16 entry, Cycle) override { kinds_[write_[entry]].take(entry); }
 
  private:
   u32 capacity_;

@@ -33,7 +33,7 @@ Decoder::Inst Decoder::make(const TraceLine& line, const LineSource& source) con
     const u8 told = opcode.bytes != 0 ? opcode.bytes : bytes_of_modifiers(line.opcode);
     const u32 bytes = told != 0 ? told : line.width;
     if (bytes > 16 || !std::has_single_bit(bytes))
-      source.refuse("lanes of {} touch {} bytes; 1, 2, 4, 8 and 16 are possible", printable(line.opcode), bytes);
+      source.refuse("lanes of {} access {} bytes; the number must be 1, 2, 4, 8 or 16", printable(line.opcode), bytes);
     inst.lane_bytes = static_cast<u8>(bytes);
   }
   const auto add = [&](u16 name) {

@@ -103,7 +103,7 @@ class Words {
     return static_cast<u16>(*value);
   }
   [[noreturn]] void wrong(std::string_view word, std::string_view name) const {
-    place_.refuse("\"{}\" is no {}", printable(word), name);
+    place_.refuse("\"{}\" is not a valid {}", printable(word), name);
   }
 
  private:
@@ -130,7 +130,7 @@ void KernelTrace::read_header() {
     } else if (line.starts_with('#')) {
       continue;  // the format, in words
     } else if (!line.starts_with('-')) {
-      lines_.refuse("is neither a line of the header (-kernel name = ...) nor #BEGIN_TB; this is no kernel trace");
+      lines_.refuse("is neither a line of the header (-kernel name = ...) nor #BEGIN_TB; this is not a kernel trace");
     } else {
       const std::size_t equals = line.find('=');
       if (equals == line.npos) lines_.refuse("the header has no \"=\" in this line");
@@ -151,12 +151,12 @@ void KernelTrace::read_header() {
                                                  {version, "accelsim tracer version"}};
   for (const auto& [there, key] : needed)
     if (!there)
-      input_error("{}: the header has no line \"-{} = ...\"; this is no kernel trace, or it is cut off", lines_.path(),
-                  key);
+      input_error("{}: the header has no line \"-{} = ...\"; this is not a kernel trace, or it is truncated",
+                  lines_.path(), key);
 }
 
 void KernelTrace::header_value(std::string_view key, std::string_view value) {
-  const auto wrong = [&] { lines_.refuse("\"{}\" is no {}", printable(value), key); };
+  const auto wrong = [&] { lines_.refuse("\"{}\" is not a valid {}", printable(value), key); };
   const auto whole = [&](u32 most) {
     const std::optional<u64> read = decimal_number(value);
     if (!read || *read > most) wrong();
@@ -196,11 +196,12 @@ void KernelTrace::header_value(std::string_view key, std::string_view value) {
     header_.source_lines = whole(1) != 0;
   } else if (key == "binary version") {
     if (const u32 sass = whole(1000); sass < kOldestSass)
-      lines_.refuse("SASS of compute capability {}.{} is not read; record the trace on Volta or later", sass / 10,
+      lines_.refuse("SASS of compute capability {}.{} is not supported; record the trace on Volta or later", sass / 10,
                     sass % 10);
   } else if (key == "accelsim tracer version") {
     if (const u32 version = whole(1000); version < kOldestVersion)
-      lines_.refuse("traces of version {} are not read; record it with version {} or later", version, kOldestVersion);
+      lines_.refuse("traces of version {} are not supported; record it with version {} or later", version,
+                    kOldestVersion);
   }
   // Other lines say nothing that is used here: kernel id, version of NVBit, what later tracers add.
 }
@@ -213,20 +214,20 @@ std::optional<Dim3> KernelTrace::begin_block() {
     const std::string_view line = trimmed(*read);
     if (line.starts_with("#BEGIN_TB")) break;
     if (!line.empty() && !(line.starts_with('#') && !line.starts_with("#END_TB")))
-      lines_.refuse("stands outside of a thread block; #BEGIN_TB was expected");
+      lines_.refuse("is outside of any thread block; #BEGIN_TB was expected");
   }
   begun_ = false;
   for (;;) {
     const std::optional<std::string_view> read = lines_.next();
-    if (!read) lines_.refuse("the trace ends in the middle of a thread block; it is cut off");
+    if (!read) lines_.refuse("the trace ends in the middle of a thread block; it is truncated");
     const std::string_view line = trimmed(*read);
     if (line.empty()) continue;
     const std::optional<std::string_view> value = value_of(line, "thread block");
     if (!value) lines_.refuse("\"thread block = x,y,z\" was expected");
     const std::optional<Dim3> block = three(*value);
     if (!block || block->x >= header_.grid.x || block->y >= header_.grid.y || block->z >= header_.grid.z)
-      lines_.refuse("\"{}\" is no block of a grid of {} x {} x {}", printable(*value), header_.grid.x, header_.grid.y,
-                    header_.grid.z);
+      lines_.refuse("\"{}\" is not a block of a grid of {} x {} x {}", printable(*value), header_.grid.x,
+                    header_.grid.y, header_.grid.z);
     in_block_ = true;
     warp_.reset();
     left_.reset();
@@ -242,14 +243,14 @@ bool KernelTrace::skip_block() {
     in_block_ = false;
     return true;
   }
-  lines_.refuse("the trace ends in the middle of a thread block; it is cut off");
+  lines_.refuse("the trace ends in the middle of a thread block; it is truncated");
 }
 
 /// Reads on to the next instruction in the block and returns its warp; nothing when the block ends.
 std::optional<u32> KernelTrace::next_inst() {
   for (;;) {
     const std::optional<std::string_view> read = lines_.next();
-    if (!read) lines_.refuse("the trace ends in the middle of a thread block; it is cut off");
+    if (!read) lines_.refuse("the trace ends in the middle of a thread block; it is truncated");
     const std::string_view line = trimmed(*read);
     if (line.empty()) continue;
     const bool ends = line.starts_with("#END_TB");
@@ -267,16 +268,16 @@ std::optional<u32> KernelTrace::next_inst() {
     if (warp) {
       const std::optional<u64> index = decimal_number(*warp);
       if (!index || *index >= header_.warps())
-        lines_.refuse("\"{}\" is no warp of a block of {} threads", printable(*warp), header_.block.count());
-      if (warps_seen_[*index]) lines_.refuse("warp {} stands in this thread block twice", *index);
+        lines_.refuse("\"{}\" is not a warp of a block of {} threads", printable(*warp), header_.block.count());
+      if (warps_seen_[*index]) lines_.refuse("warp {} appears twice in this thread block", *index);
       warps_seen_[*index] = true;
       warp_ = static_cast<u32>(*index);
       left_.reset();
     } else if (const std::optional<std::string_view> count = value_of(line, "insts")) {
       if (!warp_) lines_.refuse("\"warp = ...\" was expected first");
-      if (left_) lines_.refuse("the count of instructions of warp {} stands here twice", *warp_);
+      if (left_) lines_.refuse("the number of instructions of warp {} is given twice", *warp_);
       left_ = decimal_number(*count);
-      if (!left_) lines_.refuse("\"{}\" is no count of instructions", printable(*count));
+      if (!left_) lines_.refuse("\"{}\" is not a valid count of instructions", printable(*count));
     } else {
       if (!warp_ || !left_) lines_.refuse("\"warp = ...\" and \"insts = ...\" were expected first");
       if (*left_ == 0) lines_.refuse("warp {} has more instructions than \"insts\" says", *warp_);
@@ -334,7 +335,7 @@ void KernelTrace::parse_addresses(Words& words) {
       inst_.stride = words.whole<i64>("stride");
       const u32 run = inst_.mask == 0 ? 0 : inst_.mask >> std::countr_zero(inst_.mask);
       if ((u64{run} & (u64{run} + 1)) != 0)
-        lines_.refuse("addresses with a stride need lanes without a gap, and the mask is {:08x}", inst_.mask);
+        lines_.refuse("addresses with a stride need contiguous lanes, but the mask is {:08x}", inst_.mask);
       break;
     }
     case 2:
@@ -354,7 +355,7 @@ void KernelTrace::parse_addresses(Words& words) {
       break;
     }
     default:
-      lines_.refuse("addresses have one of the forms 0 to 4, not {}", form);
+      lines_.refuse("the form of the addresses must be 0 to 4, not {}", form);
   }
 }
 

@@ -96,7 +96,7 @@ class XzBytes final : public DecompressedBytes {
       if (result == LZMA_STREAM_END)
         ended_ = true;
       else if (result == LZMA_BUF_ERROR)
-        damaged("it is cut off");
+        damaged("it is truncated");
       else if (result == LZMA_MEMLIMIT_ERROR)
         damaged("xz needs more than 1 GiB to decompress it");
       else if (result != LZMA_OK)
@@ -130,7 +130,7 @@ class ZstdBytes final : public DecompressedBytes {
       if (ZSTD_isError(result) != 0) damaged("zstd cannot decompress it");
       used(in.pos);
       whole_ = result == 0;
-      if (bytes.empty() && !whole_ && out.pos == before) damaged("it is cut off");
+      if (bytes.empty() && !whole_ && out.pos == before) damaged("it is truncated");
     }
     to.resize(old + out.pos);
     return out.pos != 0;
@@ -172,7 +172,7 @@ std::optional<std::string_view> LineSource::next() {
     looked = text_.size();
     if (looked > kMostLineBytes) {
       ++line_;
-      refuse("is longer than {} bytes; this is no trace", kMostLineBytes);
+      refuse("is longer than {} bytes; this is not a trace", kMostLineBytes);
     }
     ended_ = !bytes_->read(text_);
   }

@@ -21,7 +21,7 @@ namespace terrace::traces {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Appends the next ones; false at the end. A file that is damaged or cut off is an InputError.
+  /// Appends the next ones; false at the end. A file that is damaged or truncated is an InputError.
   virtual bool read(std::string& to) = 0;
 };
 

@@ -51,15 +51,15 @@ class TableFile {
       if (name == given) return value;
       names.emplace_back(name);
     }
-    refuse(tree, "{} is one of {}, not \"{}\"{}", key, fmt::join(names, ", "), printable(given),
+    refuse(tree, "{} must be one of {}, not \"{}\"{}", key, fmt::join(names, ", "), printable(given),
            did_you_mean(given, names));
   }
   std::string text(const Tree& tree, std::string_view key) const {
     if (const auto* value = std::get_if<std::string>(&tree.value)) return *value;
-    refuse(tree, "{} must be a text, not {}", key, tree.text());
+    refuse(tree, "{} must be text, not {}", key, tree.text());
   }
   std::vector<std::string> texts(const Tree& tree, std::string_view key) const {
-    if (!tree.is_list()) refuse(tree, "{} must be a list of texts, not {}", key, tree.text());
+    if (!tree.is_list()) refuse(tree, "{} must be a list of names, not {}", key, tree.text());
     std::vector<std::string> all;
     for (const Tree& item : tree.items()) all.push_back(text(item, key));
     return all;
@@ -84,7 +84,7 @@ Opcode read_access(const TableFile& file, const std::string& name, const Tree& t
     } else if (key == "bytes") {
       const u64* bytes = std::get_if<u64>(&value.value);
       if (!bytes || *bytes == 0 || *bytes > 16 || (*bytes & (*bytes - 1)) != 0)
-        file.refuse(value, "bytes is 1, 2, 4, 8 or 16, not {}", value.text());
+        file.refuse(value, "bytes must be 1, 2, 4, 8 or 16, not {}", value.text());
       opcode.bytes = static_cast<u8>(*bytes);
     } else {
       file.refuse(value, "{} has no key \"{}\"; available: action, space, bytes", name, printable(key));
@@ -123,7 +123,7 @@ void OpcodeTable::add(const std::string& path) {
   hash_ = hash64(hash_text(hash_) + text);
   std::map<std::string, Opcode, std::less<>> added;
   const auto take = [&](const std::string& name, const Opcode& opcode, const Tree& at) {
-    if (!added.emplace(name, opcode).second) file.refuse(at, "{} stands in this file twice", printable(name));
+    if (!added.emplace(name, opcode).second) file.refuse(at, "{} is listed twice in this file", printable(name));
   };
   for (const auto& [section, value] : tree.members()) {
     if (section == "pipelines") {

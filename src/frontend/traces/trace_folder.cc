@@ -24,7 +24,7 @@ constexpr u64 kGranule = GuestMemory::kGranuleBytes;
 
 void check_global(const LineSource& place, u64 first, u64 bytes) {
   if (first < GuestMemory::kBase || first >= GuestMemory::kEnd || bytes > GuestMemory::kEnd - first)
-    place.refuse("address {:#x} is no global address; those lie from {:#x} to {:#x}", first, GuestMemory::kBase,
+    place.refuse("address {:#x} is not a global address; those are from {:#x} to {:#x}", first, GuestMemory::kBase,
                  GuestMemory::kEnd);
 }
 
@@ -43,14 +43,14 @@ class Scan {
       for_each_address(line.mask, line.form, line.base, line.stride, line.addresses.data(), [&](u32, u64 address) {
         const Place place = Decoder::place(trace.header(), inst.space, address);
         if (place.offset % inst.lane_bytes != 0)
-          trace.place().refuse("address {:#x} is no multiple of the {} bytes that a lane touches", address,
+          trace.place().refuse("address {:#x} is not a multiple of the {} bytes that a lane accesses", address,
                                inst.lane_bytes);
         if (place.space == MemorySpace::kGlobal) {
           touch(trace.place(), place.offset, inst.lane_bytes);
           return;
         }
         if (place.offset >= GuestMemory::kWindowBytes)
-          trace.place().refuse("address {:#x} lies beyond the end of {} memory", address,
+          trace.place().refuse("address {:#x} is beyond the end of {} memory", address,
                                place.space == MemorySpace::kShared ? "shared" : "local");
         if (place.space != MemorySpace::kLocal) return;
         local_first = std::min(local_first, place.offset / 16 * 16);
@@ -60,9 +60,9 @@ class Scan {
     while (const std::optional<Dim3> block = trace.next_block(look)) {
       check_interrupt();
       if (!seen.insert({block->x, block->y, block->z}).second)
-        trace.place().refuse("block {},{},{} stands in this trace twice", block->x, block->y, block->z);
+        trace.place().refuse("block {},{},{} appears twice in this trace", block->x, block->y, block->z);
     }
-    if (seen.empty()) input_error("{}: there is no thread block in it; it is cut off", trace.place().path());
+    if (seen.empty()) input_error("{}: has no thread block; it is truncated", trace.place().path());
     file.blocks = seen.size();
     if (local_end != 0) {
       file.local_first = local_first;
@@ -123,7 +123,7 @@ TraceFolder read_trace_folder(const std::string& path) {
   if (!fs::is_directory(path, ignored)) input_error("{}: there is no such folder of traces", path);
   const std::string list_path = (fs::path(path) / kList).string();
   if (!fs::exists(list_path, ignored))
-    input_error("{}: there is no {} in it; name the folder that the tracer's post-processing wrote", path, kList);
+    input_error("{}: has no {}; give the folder that the tracer's post-processing wrote", path, kList);
   TraceFolder folder;
   folder.path = path;
   OpcodeTable table = OpcodeTable::read(path);
@@ -162,7 +162,7 @@ TraceFolder read_trace_folder(const std::string& path) {
                   printable(line));
     }
   }
-  if (folder.files.empty()) input_error("{}: there is no kernel in it", list_path);
+  if (folder.files.empty()) input_error("{}: has no kernel", list_path);
   folder.memory = scan.memory(std::move(copies));
   return folder;
 }

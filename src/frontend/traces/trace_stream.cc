@@ -63,7 +63,7 @@ const TraceStream::Block& TraceStream::block_of(WarpRef warp) const {
 
 LaunchShape TraceStream::begin_launch(const Launch& launch) {
   if (launch.module >= manifest_.files.size())
-    input_error("{}: there are {} traces and the launch names number {}", folder_, manifest_.files.size(),
+    input_error("{}: there are {} traces, but the launch asks for number {}", folder_, manifest_.files.size(),
                 launch.module);
   const KernelFile& file = manifest_.files[launch.module];
   LaunchState state;
@@ -72,9 +72,9 @@ LaunchShape TraceStream::begin_launch(const Launch& launch) {
   state.reader = std::make_unique<KernelTrace>(state.path);
   state.header = state.reader->header();
   if (state.header.kernel != launch.kernel || state.header.grid != launch.grid || state.header.block != launch.block)
-    input_error("{}: was recorded of another launch than the one of {}", state.path, launch.kernel);
+    input_error("{}: was recorded from another launch than this one of {}", state.path, launch.kernel);
   if (launch.blocks() > file.blocks)
-    input_error("{}: {} blocks were recorded, and the launch has {}", state.path, file.blocks, launch.blocks());
+    input_error("{}: {} blocks were recorded, but the launch has {}", state.path, file.blocks, launch.blocks());
   state.id = LaunchId(++begun_);
   state.threads = launch.blocks() * state.header.block.count();
   state.local = take_local_memory(state.id, file, state.threads);

@@ -61,7 +61,7 @@ class TraceProgram final : public Program {
     return std::nullopt;
   }
   CheckResult check(const GuestMemory&) const override {
-    return {false, fmt::format("{}: a trace has no values that could be checked", folder_.path)};
+    return {false, fmt::format("{}: a trace has no values to check", folder_.path)};
   }
 
  private:
@@ -92,7 +92,7 @@ class TracesKind final : public StreamKind {
 
   std::unique_ptr<InstStream> make(const DeviceCode& code, GuestMemory& memory, u32 warp_width) const override {
     if (warp_width != kWarpThreads)
-      input_error("{}: warps of a trace have {} threads, and those of the machine {}; set sm.warp_width to {}",
+      input_error("{}: warps of a trace have {} threads, but those of the machine have {}; set sm.warp_width to {}",
                   code.file, kWarpThreads, warp_width, kWarpThreads);
     Manifest manifest = parse_manifest(code.text, code.file);
     return std::make_unique<TraceStream>(code.file, std::move(manifest), memory);

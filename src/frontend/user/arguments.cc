@@ -53,7 +53,7 @@ Argument numbers(Element type, const Tree& tree, const Place& place) {
         const T value = number<T>(item, place);
         add_bytes(argument.value.bytes, &value, sizeof value);
       }
-      if (tree.items().empty()) place.refuse("is an array without elements");
+      if (tree.items().empty()) place.refuse("is an empty array");
     } else {
       const T value = number<T>(tree, place);
       add_bytes(argument.value.bytes, &value, sizeof value);

@@ -32,7 +32,7 @@ ContentsFile::ContentsFile(const std::string& folder, const std::string& name, E
   if (failed) input_error("{}: cannot be read: {}", path_, failed.message());
   if (name.ends_with(".npy")) holds -= read_npy_header(file_.get(), path_, type, count, place);
   const u64 bytes = count * bytes_of(type);
-  if (holds != bytes) place.refuse("needs {} bytes and {} holds {}", bytes, name, holds);
+  if (holds != bytes) place.refuse("needs {} bytes, but {} holds {}", bytes, name, holds);
 }
 
 void ContentsFile::read(void* to, u64 bytes) {
@@ -40,7 +40,8 @@ void ContentsFile::read(void* to, u64 bytes) {
 }
 
 void ContentsFile::refuse() const {
-  input_error("{}: cannot be read: {}", path_, errno != 0 ? std::strerror(errno) : "it became shorter meanwhile");
+  input_error("{}: cannot be read: {}", path_,
+              errno != 0 ? std::strerror(errno) : "it became shorter while it was read");
 }
 
 }  // namespace terrace::user

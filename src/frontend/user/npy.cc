@@ -61,14 +61,15 @@ u64 read_npy_header(std::FILE* file, const std::string& path, Element type, u64 
   const std::string_view wanted = kTypes[static_cast<u8>(type)];
   const std::string_view has = descr->substr(0, descr->find_first_of(",}"));
   if (has != fmt::format("'{}'", wanted))
-    place.refuse("is of type {}, '{}' to NumPy, and {} holds {}; convert it with astype",
+    place.refuse("is of type {} ('{}' in NumPy), but {} holds {}; convert it with astype",
                  kElements[static_cast<u8>(type)], wanted, path, printable(has));
   const std::optional<u64> holds = elements_of(*shape);
   if (!holds) broken();
   const bool several = shape->substr(0, shape->find(')')).find(", ") != shape->npos;  // dimensions
   if (several && order->starts_with("True"))
-    place.refuse("takes its elements by rows and {} holds them by columns; use numpy.ascontiguousarray", path);
-  if (*holds != count) place.refuse("has {} elements and {} holds {}", count, path, *holds);
+    place.refuse("needs its elements row by row, but {} holds them column by column; use numpy.ascontiguousarray",
+                 path);
+  if (*holds != count) place.refuse("has {} elements, but {} holds {}", count, path, *holds);
   return 8 + length_bytes + length;
 }
 

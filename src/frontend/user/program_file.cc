@@ -248,7 +248,7 @@ class Reader {
       fill(one, work, here, {});
       const NamedBuffer from = usable(one.from, here), to = usable(one.to, here);
       if (from.type != to.type)
-        here.refuse("copies {} into {}; both buffers must be of one type", kElements[static_cast<u8>(from.type)],
+        here.refuse("copies {} into {}; both buffers must have the same type", kElements[static_cast<u8>(from.type)],
                     kElements[static_cast<u8>(to.type)]);
       one.from_index = from.number;
       one.to_index = to.number;
@@ -284,7 +284,7 @@ class Reader {
     const u64 number = program_.launches.size();
     if (group->end == 0) group->first = group->end = number;
     if (group->end != number) here.refuse("must follow the other launches of \"{}\" directly", spec.group);
-    if (!spec.unmap.empty()) place.refuse("cannot unmap in a group: what repeats would find the buffer gone");
+    if (!spec.unmap.empty()) place.refuse("cannot unmap in a group: the buffer would be gone when the group repeats");
     group->end = number + 1;
   }
 
@@ -319,7 +319,7 @@ class Reader {
     if (!spec.compares) here.refuse("needs equals: a digest allows no error");
     const double tolerance = number<double>(given_as, here);
     if (!(tolerance >= 0) || std::isinf(tolerance))
-      here.refuse("is {} error: a number of at least 0, not {}", kind, given_as.text());
+      here.refuse("must be {} error, a number of at least 0, not {}", kind, given_as.text());
   }
 
   const BufferSpec* find(std::string_view name) const {

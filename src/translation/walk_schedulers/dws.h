@@ -4,6 +4,7 @@
 #pragma once
 
 #include "translation/walk_scheduler.h"
+#include "translation/walk_schedulers/interleaving.h"
 #include "translation/walk_schedulers/owned_queues.h"
 
 namespace terrace {
@@ -40,7 +41,7 @@ class StealingWalkScheduler : public WalkScheduler {
       if (!queues_.push(walk, now, into)) return kRefused;
       latest_order_ = walk.order;
       // The walk that is in service there may be another tenant's: this one waits for it (DWS-A11).
-      stats.interleaving[walk.tenant] += walkers_[into].serves != walk.tenant;
+      interleaving_.interleaving[walk.tenant] += walkers_[into].serves != walk.tenant;
       into = OwnedQueues::kNone;
     }
     ++stats.placed[walk.tenant];
@@ -65,7 +66,7 @@ class StealingWalkScheduler : public WalkScheduler {
       ++steals.stolen[walk.tenant];
     } else {
       ++steals.stolen_extra[walk.tenant];
-      stats.interleaving[owner] += queues_.size(walker);  // every walk that waits here is overtaken (DWS-A11)
+      interleaving_.interleaving[owner] += queues_.size(walker);  // every walk that waits here is overtaken (DWS-A11)
     }
     serve(walker, walk, true);
     walk.selection_cycles = static_cast<u8>(walk.selection_cycles + params_.steal_cycles);
@@ -74,6 +75,7 @@ class StealingWalkScheduler : public WalkScheduler {
   u32 waiting() const final { return queues_.waiting(); }
   void describe(StatFields& v) final {
     WalkScheduler::describe(v);
+    interleaving_.describe(v, stats.placed);
     v("stolen", steals.stolen, "walks", "queued walks stolen by a walker whose owner had no queued walks");
     v("stolen_extra", steals.stolen_extra, "walks",
       "queued walks stolen by a walker whose owner had queued walks (DWS++)");
@@ -115,6 +117,7 @@ class StealingWalkScheduler : public WalkScheduler {
   }
 
   DwsParams params_;
+  InterleavingStats interleaving_;
   std::vector<Walker> walkers_;
   u64 latest_order_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "translation/walk_scheduler.h"
+#include "translation/walk_schedulers/interleaving.h"
 
 namespace terrace {
 namespace {
@@ -26,7 +27,7 @@ class SharedWalkScheduler final : public WalkScheduler {
     }
     if (queue_->size() == entries_) return kRefused;
     ++stats.placed[walk.tenant];
-    stats.interleaving[walk.tenant] += queue_->size() - waiting_of_[index(walk.tenant)];
+    interleaving_.interleaving[walk.tenant] += queue_->size() - waiting_of_[index(walk.tenant)];
     ++waiting_of_[index(walk.tenant)];
     queue_->push(walk, now);
     return kQueued;
@@ -38,8 +39,13 @@ class SharedWalkScheduler final : public WalkScheduler {
     return walk;
   }
   u32 waiting() const override { return queue_->size(); }
+  void describe(StatFields& v) override {
+    WalkScheduler::describe(v);
+    interleaving_.describe(v, stats.placed);
+  }
 
  private:
+  InterleavingStats interleaving_;
   u32 entries_;
   std::array<u32, kMaxTenants> waiting_of_{};
   std::unique_ptr<WalkOrder> queue_;
