@@ -1,8 +1,12 @@
 // How fast a whole GPU is simulated, on one thread: dws_30sm and two larger machines of bench/machines, with translation
-// that costs nothing and with TLBs and page walks. Each SM has as much to do on all of them. Median of five:
+// that costs nothing and with TLBs and page walks; and vc_16cu with physical and with virtual caches. Each SM has as much
+// to do on all of them. Median of five:
 //   build/release/bench_gpu --benchmark_repetitions=5 --benchmark_report_aggregates_only=true --benchmark_filter=30sm
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
 
 #include "bench/gpu_speed.h"
 #include "cli/paths.h"
@@ -43,8 +47,16 @@ void simulate_kernel(benchmark::State& state, const Kernel* kernel, const char* 
 
 int main(int argc, char** argv) {
   using namespace terrace::bench;
-  for (const char* machine : {"dws_30sm", "bench_80sm", "bench_132sm"}) {
-    for (const char* design : {"ideal", "baseline"}) {
+  struct Rows {
+    const char* machine;
+    std::vector<const char*> designs;
+  };
+  for (const auto& [machine, designs] :
+       {Rows{"dws_30sm", {"ideal", "baseline"}}, Rows{"bench_80sm", {"ideal", "baseline"}},
+        Rows{"bench_132sm", {"ideal", "baseline"}},
+        // What a line request costs: caches that are physical, virtual in part, and virtual.
+        Rows{"vc_16cu", {"baseline_16k", "l1_vc_32", "vc_opt"}}}) {
+    for (const char* design : designs) {
       for (const Kernel& kernel : kGpuKernels) {
         const std::string name = std::string(kernel.name) + "/" + design + "/" + machine;
         benchmark::RegisterBenchmark(name.c_str(), simulate_kernel, &kernel, design, machine)

@@ -403,10 +403,20 @@ u64 L2Slice::wanted_words(const Access& access) {
   return only_these ? access.words : ~u64{0};
 }
 
+i32 L2Slice::find(LineKey line) const {
+  if (!line.is_physical() && wiring_.truth.mistake.strikes(Mistake::kDropTenantInL2)) {
+    for (u32 i = 0; i < wiring_.tenants; ++i) {
+      const i32 entry = tags_.find(LineKey::of_tenant(TenantId(i), line.number()).raw());
+      if (entry >= 0) return entry;
+    }
+  }
+  return tags_.find(line.raw());
+}
+
 /// False leaves everything as it was: some resource is full, and its release will tick this unit.
 bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now) {
   const LineKey line = access.in_l2;
-  const i32 entry = tags_.find(line.raw());
+  const i32 entry = find(line);
   const bool denied = entry >= 0 && waits_for_permission(access, tags_.meta(static_cast<u32>(entry)));
   const bool hit = entry >= 0 && !denied && (tags_.meta(static_cast<u32>(entry)).missing & wanted_words(access)) == 0;
   if (hit) {

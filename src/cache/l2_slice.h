@@ -208,6 +208,8 @@ class L2Slice final : public Unit {
   void look_up(Cycle now);
   bool take(AccessRef ref, Cycle now);
   bool bypass(AccessRef ref, const Access& access, Cycle now);
+  /// The entry that a request finds, or negative.
+  i32 find(LineKey line) const;
   bool look_up_one(AccessRef ref, const Access& access, bool keep, Cycle now);
   void answer_bypass(const DramReply& reply, Cycle now);
   bool is_kept(LineKey line, TenantId tenant);

@@ -105,7 +105,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     controllers_.push_back(
         std::make_unique<Samples>(config_.run.sample, sms_, mmus_, config_.sm.warps, tlb_.get(), fbt_.get()));
   if (config_.run.lifetimes)
-    controllers_.push_back(std::make_unique<Lifetimes>(scheduler_, sms_, slices_, translates_in_sm()));
+    controllers_.push_back(
+        std::make_unique<Lifetimes>(scheduler_, config_.core_mhz, sms_, slices_, translates_in_sm()));
   if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));
   if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0)
     controllers_.push_back(

@@ -169,6 +169,8 @@ class LoadStoreUnit {
   bool translate_then_access(LineAccess& line, Cycle now);
   bool access_then_translate(LineAccess& line, Cycle now);
   bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
+  /// What a load of the line would do. Only a planted mistake changes the name.
+  L1Cache::Outcome look_in_l1(LineKey& name) const;
   void note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
   u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }

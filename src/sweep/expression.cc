@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 
@@ -156,6 +157,12 @@ double geometric_mean(const std::vector<double>& sorted) {
   }
 }
 
+/// Every host rounds it alike.
+double square_root(double x) {
+  if (x < 0) input_error("sqrt of {}: a square root needs a number that is not negative", x);
+  return std::sqrt(x);
+}
+
 double aggregate(const std::string& name, std::vector<double> values) {
   const auto count = static_cast<double>(values.size());
   if (name == "count") return count;
@@ -276,6 +283,8 @@ Values evaluate_node(const Node& node, const Context& context) {
       return map_rows(child(0), [](double x) { return -x; });
     case Node::Kind::kAbsolute:
       return map_rows(child(0), [](double x) { return x < 0 ? -x : x; });
+    case Node::Kind::kSquareRoot:
+      return map_rows(child(0), square_root);
     case Node::Kind::kBinary: {
       const Values left = child(0);
       return join(node.word, left, child(1));

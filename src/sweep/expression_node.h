@@ -12,7 +12,7 @@
 namespace terrace {
 
 struct Expression::Node {
-  enum class Kind : unsigned char { kNumber, kQuantity, kNegate, kBinary, kChain, kAggregate, kAbsolute };
+  enum class Kind : unsigned char { kNumber, kQuantity, kNegate, kBinary, kChain, kAggregate, kAbsolute, kSquareRoot };
   Kind kind;
   double number = 0;
   Quantity quantity;

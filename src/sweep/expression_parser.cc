@@ -191,15 +191,25 @@ class Parser {
     }
     const std::string name = word();
     if (name.empty()) refuse("a number, a quantity or a bracket");
-    if (contains(kAggregates, name) || name == "abs") return call(name);
+    if (name == "abs") return of_each(Node::Kind::kAbsolute, name);
+    if (name == "sqrt") return of_each(Node::Kind::kSquareRoot, name);
+    if (contains(kAggregates, name)) return aggregate(name);
     return quantity(name);
   }
 
-  NodePtr call(const std::string& name) {
-    NodePtr node = make(name == "abs" ? Node::Kind::kAbsolute : Node::Kind::kAggregate, name, {});
+  NodePtr of_each(Node::Kind kind, const std::string& name) {
+    NodePtr node = make(kind, name, {});
     expect("(");
     node->children.push_back(conjunction());
-    while (name != "abs" && take(",")) node->words.push_back(quoted());
+    expect(")");
+    return node;
+  }
+
+  NodePtr aggregate(const std::string& name) {
+    NodePtr node = make(Node::Kind::kAggregate, name, {});
+    expect("(");
+    node->children.push_back(conjunction());
+    while (take(",")) node->words.push_back(quoted());
     expect(")");
     return node;
   }

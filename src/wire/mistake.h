@@ -11,6 +11,8 @@ enum class Mistake : u8 {
   kNone,
   kDropTenantCompare,  // a TLB compares pages without their address space
   kDropTenantInWalkCache,
+  kDropTenantInL1,   // a virtual L1 compares names of lines without their address space
+  kDropTenantInL2,   // and so does a virtual L2
   kNeighboursFrame,  // a TLB returns the frame beside the right one
   kSkipFlush,        // a TLB is not flushed
   kLoseWriteBack,    // a dirty line leaves the L2 and never reaches memory

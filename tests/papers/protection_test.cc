@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "engine/rng.h"
 #include "papers/designs.h"
@@ -56,20 +57,41 @@ std::vector<std::string> all_designs() {
   return names;
 }
 
-/// The machine with these designs, shared in space or in time; nothing if they do not fit it or each other.
+constexpr u32 kPageSizes[] = {4096, 65536, 2 << 20};
+
+struct Place {
+  std::string machine;
+  bool turns = false;
+};
+
+/// Four SMs of a machine with these designs. Throws if they do not fit it or each other.
+GpuConfig machine_at(const Place& place, Rng& rng, const std::vector<std::string>& designs, u32 page_bytes,
+                     std::vector<std::string> sets = {}) {
+  sets.insert(sets.end(),
+              {"sm.count=4", fmt::format("pages.bytes={}", page_bytes), fmt::format("run.seed={}", rng.below(1000)),
+               fmt::format("tenancy.sharing={}", place.turns ? "time" : "spatial"),
+               // Many turns in a sweep, and as many chances to meet what the other one left.
+               "tenancy.quantum=500", "tenancy.switch_cycles=20",
+               fmt::format("tenancy.flush_on_switch={}", rng.below(2) == 0)});
+  return machine_with(place.machine, designs, sets);
+}
+
+/// One that they fit, shared in space or in time, whichever comes first from a random place on; nothing if there is none.
 std::optional<GpuConfig> machine(Rng& rng, const std::vector<std::string>& designs, u32 page_bytes) {
-  static const char* const kMachines[] = {"dws_30sm", "simt_8cu", "mask_maxwell30"};
-  try {
-    return machine_with(
-        kMachines[rng.below(3)], designs,
-        {"sm.count=4", fmt::format("pages.bytes={}", page_bytes), fmt::format("run.seed={}", rng.below(1000)),
-         fmt::format("tenancy.sharing={}", rng.below(2) == 0 ? "spatial" : "time"),
-         // Many turns in a sweep, and as many chances to meet what the other one left.
-         "tenancy.quantum=500", "tenancy.switch_cycles=20",
-         fmt::format("tenancy.flush_on_switch={}", rng.below(2) == 0)});
-  } catch (const InputError&) {
-    return std::nullopt;
+  static const char* const kMachines[] = {"dws_30sm", "simt_8cu", "mask_maxwell30", "vc_16cu"};
+  std::vector<std::string> sets;
+  // Parts of a page do not translate it.
+  if (page_bytes > 4096 && std::ranges::find(designs, "vc_opt") != designs.end())
+    sets.emplace_back("fbt.large_pages=counter");
+  const u64 from = rng.below(8);
+  for (u64 i = from; i < from + 8; ++i) {
+    try {
+      return machine_at({kMachines[i % 4], i / 4 % 2 == 0}, rng, designs, page_bytes, sets);
+    } catch (const InputError&) {
+      // What does not fit this machine may fit the next; what fits none is missed by whoever asked.
+    }
   }
+  return std::nullopt;
 }
 
 bool takes_turns(const GpuConfig& config) {
@@ -89,65 +111,112 @@ struct Outcome {
   bool completed = false;  // the victim
   std::string fault;       // of the hostile tenant
   u64 bad = 0;             // what it tried to read
+  u64 table_fetches = 0;   // of the hostile tenant, through a forward-backward table
 };
 
-Outcome fight(const GpuConfig& config, Rng& rng, Mistake mistake = Mistake::kNone, u32 spared = 0) {
+/// Both tenants on the first SM, a block of each.
+class OneSmForBoth final : public SmPartitioner {
+ public:
+  SmPlan divide(const Situation&, const SmPlan& plan) override {
+    SmPlan shared = plan;
+    for (SmUse& use : shared.sms) use = {};
+    shared.sms[0].quotas[0] = shared.sms[0].quotas[1] = 1;
+    return shared;
+  }
+  bool shares_sms() const override { return true; }
+};
+
+enum class Meet : u8 { kAsConfigured, kInOneSm };
+
+Outcome fight(const GpuConfig& config, Rng& rng, Mistake mistake = Mistake::kNone, u32 spared = 0,
+              Meet meet = Meet::kAsConfigured) {
   const u64 page = config.pages.bytes, pages = page > 65536 ? 12 : 48, words = pages * page / 4;
   // What belongs to the victim alone, to nobody, or (as a virtual address) to the machine.
   const u64 bad[] = {GuestMemory::kBase + pages * page + page + 4 * rng.below(words), 4 + 4 * rng.below(u64{1} << 29),
                      (u64{1} << 40) + 4 * rng.below(u64{1} << 40)};
   const u64 last = bad[rng.below(3)];
+  // Who shares an L1 sweeps over as much of it as it holds, while the other one does.
+  const bool in_one = meet == Meet::kInOneSm;
+  const u64 step = in_one ? config.line_bytes : page / kWordsPerPage;
+  const u64 count = in_one ? config.l1.bytes / config.line_bytes * 3 / 4 : pages * kWordsPerPage;
   const auto spec = [&](const std::string& on_each) {
     return PtxProgramSpec{.ptx = sweep(on_each),
                           .buffers = {{"data", words}},
-                          .numbers = {{page / kWordsPerPage, pages * kWordsPerPage, 3, 0}},
-                          .blocks = 2,
+                          .numbers = {{step, count, in_one ? 60u : 3u, 0}},
+                          .blocks = in_one ? 1u : 2u,
                           .threads = 64};
   };
   PtxTenant victim(config, "victim.ptx", spec("st.global.u32 [%rd9], %r5;"));
   victim.memory.allocate("more", pages * page);
   PtxProgramSpec sweeping = spec("");
-  sweeping.numbers.push_back({page / kWordsPerPage, 0, 1, last});
+  sweeping.numbers.push_back({step, 0, 1, last});
   PtxTenant hostile(config, "hostile.ptx", sweeping);
   const std::vector<u32> all{0, 1, 2, 3}, first{0, 1}, second{2, 3};
   const bool turns = takes_turns(config);
-  Gpu gpu(config, {{"victim", &victim.program, &victim.memory, &victim.machine, turns ? all : first},
-                   {"hostile", &hostile.program, &hostile.memory, &hostile.machine, turns ? all : second,
-                    turns ? 0 : kBehind}});
+  const Cycle behind = turns ? 0 : in_one ? kBehind / 5 : kBehind;
+  Gpu gpu(config,
+          {{"victim", &victim.program, &victim.memory, &victim.machine, turns ? all : first},
+           {"hostile", &hostile.program, &hostile.memory, &hostile.machine, turns ? all : second, behind}},
+          {}, in_one ? std::make_unique<OneSmForBoth>() : nullptr);
   gpu.plant(mistake, spared);
   gpu.run({.relaunch = false});
   if (gpu.quiet()) gpu.stats().check_identities(!gpu.quiet());  // the fault may be what ended the run
-  return {gpu.progress(TenantId(0)).completed_runs == 1, gpu.progress(TenantId(1)).fault, last};
+  return {gpu.progress(TenantId(0)).completed_runs == 1, gpu.progress(TenantId(1)).fault, last,
+          static_cast<u64>(gpu.stats().total("gpu.fbt.fetches", TenantId(1)).value_or(0))};
 }
 
 /// The observer throws where an answer is not the tenant's own.
-void expect_protected(const GpuConfig& config, Rng& rng) {
-  const Outcome outcome = fight(config, rng);
+Outcome expect_protected(const GpuConfig& config, Rng& rng, Meet meet = Meet::kAsConfigured) {
+  const Outcome outcome = fight(config, rng, Mistake::kNone, 0, meet);
   EXPECT_TRUE(outcome.completed);
   const std::string told = fmt::format("reads 4 bytes at {:#x}, outside any allocation", outcome.bad);
   EXPECT_NE(outcome.fault.find(told), std::string::npos) << outcome.fault;
+  return outcome;
 }
-
-constexpr u32 kPageSizes[] = {4096, 65536, 2 << 20};
 
 TEST(Protection, HoldsUnderEveryDesignAndPageSize) {
   Rng rng(1, "protection.designs");
-  u32 fitting = 0, turns = 0;
-  const std::vector<std::string> designs = all_designs();
-  for (const std::string& design : designs) {
+  u32 runs = 0, turns = 0;
+  std::set<std::string> machines;
+  for (const std::string& design : all_designs()) {
     for (const u32 page : kPageSizes) {
       const std::optional<GpuConfig> config = machine(rng, {design}, page);
-      if (!config) continue;
+      if (!config) {
+        ADD_FAILURE() << design << " fits no machine with pages of " << page;
+        continue;
+      }
       SCOPED_TRACE(told(*config, design));
-      ++fitting;
+      ++runs;
       turns += takes_turns(*config);
+      machines.insert(config->name);
       expect_protected(*config, rng);
     }
   }
-  // Some may belong to one machine only; most go with any.
-  EXPECT_GE(fitting, designs.size() * 2);
-  EXPECT_GE(turns, fitting / 4);
-  EXPECT_LE(turns, fitting * 3 / 4);
+  EXPECT_EQ(machines.size(), 4u);
+  EXPECT_GE(turns, runs / 4);
+  EXPECT_LE(turns, runs * 3 / 4);
+}
+
+/// Caches whose lines have virtual names, on the machine of the paper that has them: nothing is left out. Where both tenants
+/// run on one SM they share its L1 too.
+TEST(Protection, HoldsInVirtualCaches) {
+  Rng rng(4, "protection.virtual");
+  const auto run = [&](const char* design, bool turns, Meet meet, u32 page, bool counter) {
+    const GpuConfig config = machine_at({"vc_16cu", turns}, rng, {design}, page,
+                                        {fmt::format("fbt.large_pages={}", counter ? "counter" : "parts")});
+    SCOPED_TRACE(told(config, design) + (meet == Meet::kInOneSm ? ", on one SM" : ""));
+    const bool in_l2 = config.translation == TranslateAt::kAfterL2;
+    EXPECT_TRUE(in_l2 || config.translation == TranslateAt::kAfterL1);
+    EXPECT_EQ(expect_protected(config, rng, meet).table_fetches > 0, in_l2);
+  };
+  for (const u32 page : kPageSizes) {
+    for (const auto& [turns, meet] : {std::pair{false, Meet::kAsConfigured}, std::pair{true, Meet::kAsConfigured},
+                                      std::pair{false, Meet::kInOneSm}}) {
+      for (const char* const design : {"l1_vc_32", "l1_vc_128", "vc_no_opt"}) run(design, turns, meet, page, false);
+      run("vc_opt", turns, meet, page, true);
+    }
+    if (page > 4096) run("vc_no_opt", false, Meet::kAsConfigured, page, true);
+  }
 }
 
 TEST(Protection, HoldsUnderCombinationsOfDesigns) {
@@ -167,9 +236,9 @@ TEST(Protection, HoldsUnderCombinationsOfDesigns) {
   EXPECT_EQ(fitting, 16u) << "designs that combine";
 }
 
-bool accused(const GpuConfig& config, Rng& rng, Mistake mistake, u32 spared) {
+bool accused(const GpuConfig& config, Rng& rng, Mistake mistake, u32 spared, Meet meet = Meet::kAsConfigured) {
   try {
-    fight(config, rng, mistake, spared);
+    fight(config, rng, mistake, spared, meet);
   } catch (const ModelError&) {
     return true;
   }
@@ -192,7 +261,10 @@ TEST(ProtectionMistakes, ACompareThatDropsTheTenantIsFoundWhereverTenantsMeet) {
   for (const std::string& design : all_designs()) {
     for (const Mistake mistake : {Mistake::kDropTenantCompare, Mistake::kDropTenantInWalkCache}) {
       const std::optional<GpuConfig> config = machine(rng, {design}, 4096);
-      if (!config) continue;
+      if (!config) {
+        ADD_FAILURE() << design << " fits no machine";
+        continue;
+      }
       SCOPED_TRACE(fmt::format("{}, mistake {}", told(*config, design), static_cast<u32>(mistake)));
       const bool expected = concerned(*config, mistake);
       EXPECT_EQ(accused(*config, rng, mistake, static_cast<u32>(rng.below(20))), expected);
@@ -200,6 +272,32 @@ TEST(ProtectionMistakes, ACompareThatDropsTheTenantIsFoundWhereverTenantsMeet) {
     }
   }
   EXPECT_GE(found, all_designs().size());
+}
+
+/// A name of a line is a number in an address space. Tenants meet in the L2 always, and in an L1 where both run on its SM: in
+/// turns it is emptied before the other one goes on.
+TEST(ProtectionMistakes, AVirtualCacheThatDropsTheAddressSpaceIsFound) {
+  Rng rng(5, "protection.names");
+  const auto found = [&](Mistake mistake, const char* design, u32 page, bool turns, Meet meet = Meet::kAsConfigured) {
+    const GpuConfig config = machine_at({"vc_16cu", turns}, rng, {design}, page, {"fbt.large_pages=counter"});
+    return accused(config, rng, mistake, static_cast<u32>(rng.below(20)), meet);
+  };
+  constexpr Mistake kInL1 = Mistake::kDropTenantInL1, kInL2 = Mistake::kDropTenantInL2;
+  for (const u32 page : kPageSizes) {
+    SCOPED_TRACE(fmt::format("pages of {}", page));
+    for (const bool turns : {false, true}) {
+      SCOPED_TRACE(turns ? "in time" : "in space");
+      for (const char* const design : {"vc_opt", "vc_no_opt"}) {
+        EXPECT_TRUE(found(kInL2, design, page, turns)) << design;
+        EXPECT_FALSE(found(kInL1, design, page, turns)) << design;
+      }
+      EXPECT_FALSE(found(kInL2, "l1_vc_32", page, turns)) << "its L2 is physical";
+    }
+    for (const char* const design : {"vc_opt", "vc_no_opt", "l1_vc_32", "l1_vc_128"})
+      EXPECT_TRUE(found(kInL1, design, page, false, Meet::kInOneSm)) << design;
+    for (const Mistake mistake : {kInL1, kInL2})
+      EXPECT_FALSE(found(mistake, "baseline_16k", page, false, Meet::kInOneSm)) << "its caches are physical";
+  }
 }
 
 }  // namespace

@@ -77,6 +77,16 @@ TEST_F(Expressions, FollowTheRulesOfArithmetic) {
   EXPECT_DOUBLE_EQ(number("1 + 2 * 3 - -4 / (1 + 1)"), 9);
   EXPECT_DOUBLE_EQ(number("abs(1 - 2.5e1)"), 24);
   EXPECT_DOUBLE_EQ(number("2 - 1 - 1"), 0);
+  EXPECT_EQ(number("1 + sqrt(2 * 8) / 2"), 3);
+  EXPECT_EQ(number("sqrt(0)"), 0);
+}
+
+TEST_F(Expressions, TakeRootsPointByPoint) {
+  const Values values = Expression("sqrt(max(total_ipc, \"design\") / 5)").evaluate(*this);
+  EXPECT_EQ(values.labels, std::vector<std::string>{"design"});
+  EXPECT_EQ(values.rows.at({"fast"}), 4);
+  // A standard deviation from sums of numbers and of their squares, which is what gpu.samples counts.
+  EXPECT_EQ(number("sqrt((1 + 9) / 2 - ((1 + 3) / 2) * ((1 + 3) / 2))"), 1);
 }
 
 TEST_F(Expressions, CompareInChains) {
@@ -118,6 +128,8 @@ TEST_F(Expressions, SayWhereTheyAreWrong) {
   EXPECT_TRUE(refusal("totl_ipc").ends_with("; did you mean \"total_ipc\"?")) << refusal("totl_ipc");
   EXPECT_EQ(refusal("1 2"), "\"1 2\": expected an operator at \"2\"");
   EXPECT_EQ(refusal("gmean(0 - total_ipc)"), "gmean of -80: a geometric mean needs positive numbers");
+  EXPECT_EQ(refusal("sqrt(0 - total_ipc[design=slow])").substr(0, 9), "sqrt of -");
+  EXPECT_EQ(refusal("sqrt(4, \"design\")"), "\"sqrt(4, \"design\")\": expected \")\" at \", \"design\")\"");
   EXPECT_EQ(refusal("mean(total_ipc, \"size\")"), "mean: its values have no label \"size\"");
   EXPECT_TRUE(refusal(std::string(100'000, '(')).find("deeper") != std::string::npos);
 }
