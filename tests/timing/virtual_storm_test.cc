@@ -214,6 +214,7 @@ void storm(u64 seed, u32 launches, u32 rounds, std::map<std::string, u64>& seen,
                                  "permission_checks", "waits", "write_backs", "forward_hits"})
     add(what, fmt::format("gpu.fbt.{}", what));
   add("filter matches", "gpu.sm.*.l1.filter.matches");
+  add("denied in L1s", "gpu.sm.*.l1.filter.denied");
   add("filter overflows", "gpu.sm.*.l1.filter.overflows");
   if (config.l1.synonym_entries > 0) add("remapped", "gpu.sm.*.l1.synonyms.remapped");
 }
