@@ -41,6 +41,7 @@ void Fbt::enable_blame(u32 tenants) {
               ports_.ports());
   look_ups_.keep(blame, ports_.held());
   for (auto& requests : forward_) requests.keep_together(blame, ports_.held());
+  parking_.keep(blame, "pages", "misses of the L2 wait for a page to leave the table; holder: the tenant of that page");
 }
 
 Cycle Fbt::tick(Cycle now) {
@@ -172,8 +173,11 @@ bool Fbt::serve_probe(PhysAddr line, Cycle now) {
   const u32 slice = cached ? wiring_.map.slice_of(name) : 0;
   if (cached && commands_[slice].size() >= kMostProbes) return false;
   ++stats.probes;
-  ports_.take(cached ? name.tenant() : TenantId{0});
-  if (!cached) return ++stats.probes_filtered, true;
+  if (!cached) {
+    ports_.take_for_nobody();
+    return ++stats.probes_filtered, true;
+  }
+  ports_.take(name.tenant());
   results_.push({.kind = Result::Kind::kCommand,
                  .port = slice,
                  .at = now + config_.cycles,
@@ -230,7 +234,7 @@ void Fbt::look_up(FetchRef ref, Cycle now) {
   u32 entry = table_.by_frame(request.line);
   // A page that moved may still be leaving under its old address.
   const u32 old = table_.by_page(page);
-  if (old != FbtTable::kNone && old != entry && table_[old].locked) return park(ref, old);
+  if (old != FbtTable::kNone && old != entry && table_[old].locked) return park(ref, place_of(old), now);
   SIM_CHECK(old == entry || old == FbtTable::kNone || entry != FbtTable::kNone,
             "page {:#x} of tenant {} is in the forward table with another frame", page, index(request.tenant));
   if (entry == FbtTable::kNone) {
@@ -242,7 +246,7 @@ void Fbt::look_up(FetchRef ref, Cycle now) {
     ++stats.new_pages[request.tenant];
     return fetch_line(ref, entry, now);
   }
-  if (table_[entry].locked && !errs(Mistake::kForgetPageLock)) return park(ref, entry);
+  if (table_[entry].locked && !errs(Mistake::kForgetPageLock)) return park(ref, place_of(entry), now);
   table_.use(entry);
   if (table_[entry].leading != page) return replay(ref, entry, now);
   if (request.check && table_.has(entry, line_in_page(request.name))) return grant(ref, entry, now);
@@ -304,18 +308,17 @@ void Fbt::count_fault(LineKey name, LineKey leading, bool write) {
   scheduler_.stop();
 }
 
-void Fbt::park(FetchRef ref, u32 entry) {
-  ++stats.waits[fetches_[ref].request.tenant];
-  parked_[entry].push_back({ref, ++parked_turns_});
-  ++parked_frames_.try_emplace(frame_of(ref), ParkedFrame{entry, 0}).first->second.look_ups;
+void Fbt::park(FetchRef ref, u32 place, Cycle now) {
+  const TenantId tenant = fetches_[ref].request.tenant;
+  ++stats.waits[tenant];
+  parking_.park(ref, frame_of(ref), tenant, place, now);
 }
 
 /// Lines of one page wait together: a single other one goes for all of them.
 void Fbt::make_room(FetchRef ref, u32 victim, Cycle now) {
-  if (const auto same = parked_frames_.find(frame_of(ref)); same != parked_frames_.end())
-    return park(ref, same->second.entry);
+  if (const u32 same = parking_.place_of(frame_of(ref)); same != parking_.kNowhere) return park(ref, same, now);
   if (victim != FbtTable::kNone) evict(victim, now);
-  park(ref, victim != FbtTable::kNone && table_[victim].locked ? victim : FbtTable::kNone);
+  park(ref, victim != FbtTable::kNone && table_[victim].locked ? place_of(victim) : parking_.any(), now);
 }
 
 /// A page must go. One whose turn has not come is asked for again when another one has gone.
@@ -323,6 +326,7 @@ void Fbt::evict(u32 entry, Cycle now) {
   const auto place = std::ranges::find(leaving_, FbtTable::kNone, &Leaving::entry);
   if (place == leaving_.end()) return;
   *place = {.entry = entry};
+  parking_.begins(place_of(entry), tenant_of_key(table_[entry].leading));
   table_[entry].locked = true;
   ++stats.evictions;
   stats.evicted_lines += table_[entry].count;
@@ -366,17 +370,8 @@ void Fbt::leave(u32 place, Cycle now) {
   stats.shootdowns_done += gone.shootdowns;
   if (gone.shootdowns > 0) stats.shootdown_cycles += now - gone.began;
   acknowledge(page, gone.awaited);
-  std::vector<Parked> freed = std::exchange(parked_[FbtTable::kNone], {});
-  if (const auto its = parked_.find(entry); its != parked_.end()) {
-    freed.insert(freed.end(), its->second.begin(), its->second.end());
-    parked_.erase(its);
-  }
-  std::ranges::sort(freed, {}, &Parked::turn);
-  for (const Parked& parked : freed) {
-    const auto frame = parked_frames_.find(frame_of(parked.fetch));
-    if (--frame->second.look_ups == 0) parked_frames_.erase(frame);
-    look_ups_.push({parked.fetch, fetches_[parked.fetch].request.tenant, now});
-  }
+  parking_.left(place, tenant_of_key(page),
+                [&](FetchRef ref) { look_ups_.push({ref, fetches_[ref].request.tenant, now}); });
 }
 
 void Fbt::acknowledge(u64 page, u32 awaited) {
@@ -501,6 +496,7 @@ void Fbt::shoot_down_all(Cycle now) {
 }
 
 void Fbt::forget_page(u64 key, Cycle now) {
+  blame.advance(now);
   // A page that the table divides has an entry for each part.
   const u64 bytes = page_bytes_of_key(key), parts = bytes >> table_.page_shift();
   for (u64 i = 0; i < parts; ++i) {
@@ -529,9 +525,7 @@ bool Fbt::idle() const {
 void Fbt::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " misses of the L2 await their translation\n";
   if (!look_ups_.empty()) out << look_ups_.size() << " wait to be looked up\n";
-  u32 parked = 0;
-  for (const auto& [frame, its] : parked_frames_) parked += its.look_ups;
-  if (parked > 0) out << parked << " wait for a page to leave the table\n";
+  if (const u32 parked = parking_.size()) out << parked << " wait for a page to leave the table\n";
   for (const Leaving& page : leaving_) {
     if (page.entry == FbtTable::kNone) continue;
     out << "a page leaves: ";

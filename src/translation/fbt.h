@@ -10,10 +10,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -25,6 +25,7 @@
 #include "engine/scheduler.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
+#include "translation/fbt_parking.h"
 #include "translation/fbt_table.h"
 #include "wire/dram.h"
 #include "wire/fbt.h"
@@ -197,15 +198,6 @@ class Fbt final : public Unit {
     u64 page = 0;   // key of the page to shoot down
     PhysAddr line;  // to take
   };
-  struct Parked {
-    FetchRef fetch;
-    u64 turn;  // among all that were parked
-  };
-  /// Look-ups of a frame that are parked.
-  struct ParkedFrame {
-    u32 entry;  // that the first of them waits for
-    u32 look_ups;
-  };
   /// Chosen: so many pages leave at a time, at most.
   static constexpr u32 kMostLeaving = 16;
   /// Likewise: a probe waits while so many commands wait for its slice.
@@ -235,7 +227,10 @@ class Fbt final : public Unit {
   void count_fault(LineKey name, LineKey leading, bool write);
   bool errs(Mistake mistake) const { return wiring_.truth != nullptr && wiring_.truth->mistake.strikes(mistake); }
   u64 frame_of(FetchRef ref) const { return fetches_[ref].request.line.raw >> table_.page_shift(); }
-  void park(FetchRef ref, u32 entry);
+  void park(FetchRef ref, u32 place, Cycle now);
+  u32 place_of(u32 entry) const {
+    return static_cast<u32>(std::ranges::find(leaving_, entry, &Leaving::entry) - leaving_.begin());
+  }
   void make_room(FetchRef ref, u32 victim, Cycle now);
   void evict(u32 entry, Cycle now);
   void drop_lines(u32 entry, Cycle now);
@@ -277,11 +272,8 @@ class Fbt final : public Unit {
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
   std::deque<CpuRequest> from_cpu_;
-  // Look-ups that wait for a page to leave, by the entry that must go first (kNone: any). Never iterated.
-  std::unordered_map<u32, std::vector<Parked>> parked_;
-  std::unordered_map<u64, ParkedFrame> parked_frames_;
-  u64 parked_turns_ = 0;
-  std::vector<u32> awaited_;  // by tenant
+  FbtParking<FetchRef> parking_{kMostLeaving};  // look-ups that wait for a page to leave
+  std::vector<u32> awaited_;                    // by tenant
   std::optional<SynonymFault> fault_;
   u32 turn_ = 0;  // the input of the forward look-ups that is asked first
 };
