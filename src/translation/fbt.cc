@@ -114,20 +114,26 @@ void Fbt::ask(FetchRef ref) {
                               .tenant = request.tenant});
 }
 
-/// Word of lines that left goes first. Of the look-ups by physical and by virtual page the one that waits longer goes next.
 void Fbt::serve(Cycle now) {
   ports_.begin();
   for (auto& requests : forward_) requests.absorb(now);
-  while (ports_.any_free()) {
-    if (!notices_.empty()) {
-      if (!serve_notice(now)) return;
-    } else if (!from_cpu_.empty()) {
-      if (!serve_cpu(now)) return;
-    } else if (!(look_ups_.ready(now) && look_ups_.front().at <= oldest_forward() ? serve_look_up(now)
-                                                                                  : serve_forward_look_up(now))) {
-      return;
-    }
+  while (ports_.any_free() && serve_one(now)) continue;
+}
+
+/// Word of lines that left goes before look-ups. Of the look-ups by physical and by virtual page the one that waits longer goes
+/// next. A request of the CPU that is refused waits for a page to leave, which needs word of its lines: that is not held up.
+bool Fbt::serve_one(Cycle now) {
+  using Priority = FbtConfig::Priority;
+  if (config_.priority == Priority::kCpuFirst && !from_cpu_.empty() && serve_cpu(now)) return true;
+  if (!notices_.empty()) return serve_notice(now);
+  if (!from_cpu_.empty()) {
+    Cycle since = 0;  // as if it had come before all others
+    if (config_.priority == Priority::kAge) since = from_cpu_.front().at;
+    if (config_.priority == Priority::kLookUps) since = kNever;
+    if (since <= oldest_look_up(now)) return serve_cpu(now);
   }
+  return look_ups_.ready(now) && look_ups_.front().at <= oldest_forward() ? serve_look_up(now)
+                                                                          : serve_forward_look_up(now);
 }
 
 bool Fbt::serve_notice(Cycle now) {
@@ -219,6 +225,11 @@ Cycle Fbt::oldest_forward() const {
     if (input != Funnel<TranslationRequest>::kNoInput) oldest = std::min(oldest, requests->arrival(input));
   }
   return oldest;
+}
+
+/// Likewise the look-up of either kind.
+Cycle Fbt::oldest_look_up(Cycle now) const {
+  return std::min(look_ups_.ready(now) ? look_ups_.front().at : kNever, oldest_forward());
 }
 
 bool Fbt::serve_look_up(Cycle now) {
@@ -473,7 +484,7 @@ void Fbt::forget_line(LineKey line, Cycle now) {
 }
 
 void Fbt::probe(PhysAddr line, Cycle now) {
-  from_cpu_.push_back({.line = line});
+  from_cpu_.push_back({.line = line, .at = now});
   scheduler_.wake(self_, now);
 }
 
@@ -484,14 +495,16 @@ void Fbt::ask_to_shoot_down(u64 key, bool awaited, Cycle now) {
     from_cpu_.push_back({.shootdown = true,
                          .awaited = awaited,
                          .page = page_key(tenant_of_key(key), table_.page_shift(), page_of_key(key) * parts + i),
-                         .line = {}});
+                         .line = {},
+                         .at = now});
   }
   scheduler_.wake(self_, now);
 }
 
 void Fbt::shoot_down_all(Cycle now) {
-  table_.each_page(
-      [this](u64 page) { from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}}); });
+  table_.each_page([&](u64 page) {
+    from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}, .at = now});
+  });
   scheduler_.wake(self_, now);
 }
 

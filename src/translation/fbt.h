@@ -6,7 +6,8 @@
 // the L1s that hold some of it are emptied; until then nothing of the page is fetched.
 //
 // A table access takes a port for a cycle and `fbt.cycles` cycles. What slices tell goes before look-ups: a line is never
-// fetched before word that it left.
+// fetched before word that it left. What a CPU asks for depends on that order nowhere, so that its place is a choice
+// (`fbt.priority`).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -197,6 +198,7 @@ class Fbt final : public Unit {
     bool shootdown = false, awaited = false;
     u64 page = 0;   // key of the page to shoot down
     PhysAddr line;  // to take
+    Cycle at = 0;
   };
   /// Chosen: so many pages leave at a time, at most.
   static constexpr u32 kMostLeaving = 16;
@@ -207,7 +209,9 @@ class Fbt final : public Unit {
   void accept_translations(Cycle now);
   void accept_from_slices(Cycle now);
   void serve(Cycle now);
+  bool serve_one(Cycle now);
   bool serve_notice(Cycle now);
+  Cycle oldest_look_up(Cycle now) const;
   bool serve_cpu(Cycle now);
   bool serve_probe(PhysAddr line, Cycle now);
   bool serve_shootdown(const CpuRequest& request, Cycle now);

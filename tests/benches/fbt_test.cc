@@ -499,6 +499,54 @@ TEST(FbtBench, WhatSlicesTellGoesBeforeLookUps) {
   EXPECT_EQ(leaves->at, due + kCycles + kLink) << "the line on its way out is not held up";
 }
 
+/// Word of two lines and a look-up come in one cycle, a probe in the next, another look-up in the one after it.
+TEST(FbtBench, ThePlaceOfTheCpusRequestsIsAChoice) {
+  using Priority = FbtConfig::Priority;
+  struct Row {
+    Priority priority;
+    Cycle probe, first, second;  // when they are served, counted from the first cycle
+  };
+  for (const Row& row : {Row{Priority::kCpu, 2, 3, 4}, Row{Priority::kCpuFirst, 1, 3, 4}, Row{Priority::kAge, 3, 2, 4},
+                         Row{Priority::kLookUps, 4, 2, 3}}) {
+    SCOPED_TRACE(static_cast<u32>(row.priority));
+    FbtConfig config = fully_associative(4);
+    config.priority = row.priority;
+    FbtBench bench(config);
+    for (const u64 place : {0u, 1u, 5u}) bench.fetch(place, line_of(3, place));
+    bench.fetch(100, line_of(3, 2));
+    bench.fetch(102, line_of(3, 3));
+    const Cycle due = 100 + FbtBench::kTranslated;
+    bench.tell(due - kLink, Notice::kDropped, line_of(3, 0));
+    bench.tell(due - kLink, Notice::kDropped, line_of(3, 1));
+    bench.scheduler.run(due + 1);
+    bench.unit->probe(bench.address(line_of(3, 5)), due + 1);
+    bench.run();
+    constexpr Cycle kAfter = kCycles + kLink;
+    EXPECT_EQ(bench.commands[bench.map.slice_of(name(line_of(3, 5)))].times(), Times{due + row.probe + kAfter});
+    EXPECT_EQ(bench.sent_at(line_of(3, 2)), due + row.first + kAfter);
+    EXPECT_EQ(bench.sent_at(line_of(3, 3)), due + row.second + kAfter);
+  }
+}
+
+/// More pages than may leave at a time: a request that is refused waits for word of lines, whatever the order.
+TEST(FbtBench, AShootdownOfAllPagesEndsWhateverThePlaceOfTheCpusRequests) {
+  using Priority = FbtConfig::Priority;
+  for (const Priority priority : {Priority::kCpu, Priority::kCpuFirst, Priority::kAge, Priority::kLookUps}) {
+    FbtConfig config = fully_associative(32);
+    config.priority = priority;
+    FbtBench bench(config, {.slices_obey = true});
+    for (u64 page = 0; page < 32; ++page) bench.fetch(page * 4, line_of(page, page % 3));
+    bench.run();
+    bench.unit->shoot_down_all(bench.scheduler.now());
+    for (u64 page = 100; page < 110; ++page) bench.fetch(bench.scheduler.now() + page, line_of(page, 0));
+    bench.run();
+    EXPECT_EQ(bench.unit->stats.shootdowns.value, 32u) << "one for each page that was there";
+    EXPECT_EQ(bench.unit->stats.shootdowns_done.value, 32u);
+    EXPECT_EQ(bench.unit->table().pages(), 10u) << "those that came later";
+    for (u64 page = 0; page < 32; ++page) EXPECT_FALSE(bench.tracks(line_of(page, page % 3))) << page;
+  }
+}
+
 TEST(FbtBench, ALineMayBeFetchedAgainRightBehindWordThatItLeft) {
   FbtBench bench(fully_associative(4));
   bench.fetch(0, line_of(3, 0));

@@ -169,6 +169,7 @@ GpuConfig storm_machine(u64 seed) {
     config.fbt.large_pages = FbtConfig::LargePages::kCounter;
   }
   if (seed % 6 == 5) config.pages.bytes = 65536;  // in parts
+  config.fbt.priority = static_cast<FbtConfig::Priority>(seed / 3 % 4);
   if (seed % 7 == 3) config.pages.frames = FrameOrder::kFirstTouch;
   config.run.seed = seed;
   config.cpu = {.probe_interval = 5 + seed % 8, .shared_percent = 90, .shootdown_interval = 23 + seed % 12 * 7};
