@@ -502,6 +502,7 @@ void Fbt::ask_to_shoot_down(u64 key, bool awaited, Cycle now) {
 }
 
 void Fbt::shoot_down_all(Cycle now) {
+  ++stats.flushes;
   table_.each_page([&](u64 page) {
     from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}, .at = now});
   });

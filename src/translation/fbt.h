@@ -41,7 +41,7 @@ struct FbtStats {
   PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits, permission_checks;
   PerTenant<Counter> forward_lookups, forward_hits;
   Counter evictions, evicted_lines, l1_checks;
-  Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles;
+  Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles, flushes;
   void describe(StatFields& v) {
     v("fetches", fetches, "lines", "misses of the L2");
     v("write_backs", write_backs, "lines", "lines that were written to and left the L2");
@@ -67,6 +67,7 @@ struct FbtStats {
     v("shootdowns_filtered", shootdowns_filtered, "pages", "of those, pages without an entry, acknowledged at once");
     v("shootdowns_done", shootdowns_done, "pages", "the others, when no cache had lines of the page any more");
     v("shootdown_cycles", shootdown_cycles, "cycles", "from the look-up of a shootdown to its acknowledgement, summed");
+    v("flushes", flushes, "times", "shootdowns of all pages, each of which counts as one of every page");
     v.identity("every shootdown is acknowledged", sum(shootdowns), sum(shootdowns_filtered, shootdowns_done));
     v.ratio("forward_hit_rate", sum(forward_hits), sum(forward_lookups), "hits per look-up in the forward table");
     v.identity("every translation arrives", sum(requests), sum(answers));

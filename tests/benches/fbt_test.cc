@@ -540,6 +540,7 @@ TEST(FbtBench, AShootdownOfAllPagesEndsWhateverThePlaceOfTheCpusRequests) {
     bench.unit->shoot_down_all(bench.scheduler.now());
     for (u64 page = 100; page < 110; ++page) bench.fetch(bench.scheduler.now() + page, line_of(page, 0));
     bench.run();
+    EXPECT_EQ(bench.unit->stats.flushes.value, 1u);
     EXPECT_EQ(bench.unit->stats.shootdowns.value, 32u) << "one for each page that was there";
     EXPECT_EQ(bench.unit->stats.shootdowns_done.value, 32u);
     EXPECT_EQ(bench.unit->table().pages(), 10u) << "those that came later";

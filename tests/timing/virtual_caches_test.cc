@@ -331,5 +331,21 @@ TEST(VirtualCaches, ShootdownsCostTime) {
   EXPECT_GT(cycles(20), cycles(0));
 }
 
+/// A CPU that changes many mappings at once: all pages leave the table, and the caches with them, while kernels run.
+TEST(VirtualCaches, AShootdownOfAllPagesCostsTimeAndLosesNothing) {
+  const auto cycles = [](u64 interval) {
+    GpuConfig config = virtual_gpu(64);
+    config.cpu.flush_interval = interval;
+    ScriptedTenants run(config, {crowd(1), crowd(2)});
+    run.gpu().run({.relaunch = false});
+    run.gpu().stats().check_identities(!run.gpu().quiet());
+    const u64 flushes = total(run.gpu(), "gpu.fbt.flushes");
+    EXPECT_LE(flushes * interval, run.gpu().now());
+    EXPECT_EQ(total(run.gpu(), "gpu.fbt.shootdowns") > flushes, interval != 0) << "each is one of every page";
+    return run.gpu().now();
+  };
+  EXPECT_GT(cycles(400), cycles(0));
+}
+
 }  // namespace
 }  // namespace terrace
