@@ -106,6 +106,8 @@ class CyclePorts {
     ++used_;
     ports_ == 0 ? held_.add(tenant) : held_.take(tenant);
   }
+  /// For somebody who is no tenant.
+  void take_for_nobody() { ++used_; }
   u32 ports() const { return ports_; }
   Resource& held() { return held_; }
 

@@ -95,7 +95,7 @@ class L1Cache {
     ++stats.loads[tenant];
     if (outcome == Outcome::kHit) {
       ++stats.hits[tenant];
-      return use(static_cast<u32>(tags_.find(line.raw())));
+      return &use(static_cast<u32>(tags_.find(line.raw())))->copy;
     }
     ++(outcome == Outcome::kMiss ? stats.misses : stats.merges)[tenant];
     if (outcome == Outcome::kMiss)
@@ -107,9 +107,20 @@ class L1Cache {
   /// A store updates a line that is there, which is returned, and brings in none.
   LineCopy* store(LineKey line, TenantId tenant) {
     ++stats.stores[tenant];
-    if (const i32 entry = tags_.find(line.raw()); entry >= 0) return use(static_cast<u32>(entry));
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) return &use(static_cast<u32>(entry))->copy;
     outdate(line);
     return nullptr;
+  }
+  /// Whether a write must ask the table first: its line is here, and came with word that its page may not be written.
+  bool denies_write(LineKey line) const {
+    if (!filter_) return false;
+    const i32 entry = tags_.find(line.raw());
+    return entry >= 0 && !tags_.meta(static_cast<u32>(entry)).writable;
+  }
+  void count_denied() { ++filter_->stats.denied; }
+  /// The table has permitted a write to this line.
+  void permit(LineKey line) {
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) tags_.meta(static_cast<u32>(entry)).writable = true;
   }
   /// An atomic changes the line at the L2: a copy here is stale.
   void atomic(LineKey line, TenantId tenant) {
@@ -121,9 +132,9 @@ class L1Cache {
     outdate(line);
   }
   /// A line arrived: whoever waited for it is told, in order. It is kept under its own name, or under the one that leads
-  /// (wire/fbt.h). One that is outdated is not kept.
+  /// (wire/fbt.h), with the permission of its page. One that is outdated is not kept.
   template <class F>
-  void fill(LineKey line, LineKey leading, const LineCopy& copy, F&& each_waiter) {
+  void fill(LineKey line, LineKey leading, const LineCopy& copy, F&& each_waiter, bool writable = true) {
     ++stats.fills;
     if (is_outdated(line)) {
       std::erase(outdated_, line);
@@ -131,7 +142,7 @@ class L1Cache {
       const u32 victim = tags_.victim(leading.raw());
       stats.evictions += tags_.valid(victim);
       if (filter_ && tags_.valid(victim)) filter_->remove(page_of(tags_.key(victim)));
-      tags_.fill(victim, leading.raw()) = copy;
+      tags_.fill(victim, leading.raw()) = {copy, writable};
     }
     misses_.release(line.raw(), each_waiter);
   }
@@ -176,12 +187,16 @@ class L1Cache {
     std::erase(outdated_, line);
     return false;
   }
-  LineCopy* use(u32 entry) {
+  struct Line {
+    [[no_unique_address]] LineCopy copy{};
+    bool writable = true;  // as its page was when it came; lines that a table keeps track of only
+  };
+  Line* use(u32 entry) {
     tags_.touch(entry);
     return &tags_.meta(entry);
   }
 
-  TagArray<LineCopy> tags_;
+  TagArray<Line> tags_;
   MissTable<Waiter> misses_;
   std::vector<LineKey> outdated_;       // few, if any
   std::vector<LineKey> own_name_only_;  // what was awaited when the last page went, or more: few, if any

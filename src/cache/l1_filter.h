@@ -11,11 +11,13 @@
 namespace terrace {
 
 struct L1FilterStats {
-  Counter checks, matches, overflows;
+  Counter checks, matches, overflows, denied;
   void describe(StatFields& v) {
     v("checks", checks, "times", "pages that went");
     v("matches", matches, "times", "of those, pages that this L1 held or awaited lines of: it was emptied");
     v("overflows", overflows, "times", "times the L1 was emptied because a page found no entry");
+    v("denied", denied, "lines",
+      "stores and atomics that found a line whose page was not to be written: the table is asked");
   }
 };
 

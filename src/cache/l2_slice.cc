@@ -462,6 +462,8 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
       misses_.join_first(line.raw(), ref, access.tenant);
     else
       misses_.join(line.raw(), ref, access.tenant);
+    // Whoever comes behind waits here too, even if only the line in the L1 was out of date.
+    if (denied) tags_.meta(static_cast<u32>(entry)).writable = false;
     names_stats.denied += denied;
     ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
     count(access, false);

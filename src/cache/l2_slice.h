@@ -94,7 +94,8 @@ struct L2NamesStats {
     v("clean_evictions", clean_evictions, "lines", "evictions of unchanged lines that the table was told of");
     v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
     v("dropped", dropped, "lines", "lines that left with their page");
-    v("denied", denied, "lines", "writes that found a line whose page was not to be written, and asked the table");
+    v("denied", denied, "lines",
+      "writes that found a line, here or in their L1, whose page was not to be written, and asked the table");
   }
 };
 
@@ -185,8 +186,9 @@ class L2Slice final : public Unit {
   void carry_out(const SliceCommand& command);
   void replay(const SliceCommand& command);
   void look_again(AccessRef waiter);
-  /// Such a write, or whoever comes behind one.
+  /// A write that the line here, or that of the L1, forbids; or whoever comes behind one.
   bool waits_for_permission(const Access& access, const L2Line& line) const {
+    if (access.denied && !access.checked) return true;
     return !line.writable && is_tracked() && (is_denied(access, line) || misses_.contains(access.in_l2.raw()));
   }
   /// A write that the line's permission forbids, and that the table has not been asked about.

@@ -124,6 +124,7 @@ struct CpuConfig {
   u64 probe_interval = 0;
   u32 shared_percent = 50;
   u64 shootdown_interval = 0;
+  u64 flush_interval = 0;
   void describe(Fields& v) {
     v("probe_interval", probe_interval, in(0, Range::kHighest),
       "cycles between coherence probes, each for a random line that leaves the L2 if it is there; 0: none");
@@ -131,6 +132,8 @@ struct CpuConfig {
       "percent of the probes that go to pages of tenants; the others go to memory that only the CPU uses");
     v("shootdown_interval", shootdown_interval, in(0, Range::kHighest),
       "cycles between shootdowns, each of a random page of a tenant, which stays where it is; 0: none");
+    v("flush_interval", flush_interval, in(0, Range::kHighest),
+      "cycles between shootdowns of all pages of all tenants, which stay where they are; 0: none");
   }
 };
 
@@ -192,6 +195,8 @@ struct GpuConfig {
     v.require(cpu.probe_interval == 0 || fbt.entries > 0, "cpu.probe_interval",
               "needs a forward-backward table (fbt.entries): other designs have no coherence with a CPU");
     v.require(cpu.shootdown_interval == 0 || fbt.entries > 0, "cpu.shootdown_interval",
+              "needs a forward-backward table (fbt.entries): in other designs a flush of TLBs takes no time");
+    v.require(cpu.flush_interval == 0 || fbt.entries > 0, "cpu.flush_interval",
               "needs a forward-backward table (fbt.entries): in other designs a flush of TLBs takes no time");
     v.require(!fbt.second_level || fbt.entries > 0, "fbt.second_level", "needs a table (fbt.entries)");
     v.require(l1.synonym_entries == 0 || fbt.entries > 0, "l1.synonym_entries",

@@ -108,7 +108,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     controllers_.push_back(
         std::make_unique<Lifetimes>(scheduler_, config_.core_mhz, sms_, slices_, translates_in_sm()));
   if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));
-  if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0)
+  if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0 || config_.cpu.flush_interval != 0)
     controllers_.push_back(
         std::make_unique<Cpu>(config_, static_cast<u32>(tenants_.size()), spaces_, *fbt_, translations_));
   controllers_.push_back(std::make_unique<Faults>(sms_, fbt_.get(), table_, *presence));

@@ -16,8 +16,8 @@ struct Part {
   const char* title;
 };
 constexpr Part kParts[] = {
-    {"l2_tlb.", "L2 TLB"}, {"mmu.", "page walkers"}, {"noc.to_l2.", "crossbar to L2"},
-    {"l2.", "L2 cache"},   {"dram.", "DRAM"},        {"noc.to_mmu.", "crossbar to MMU"},
+    {"l2_tlb.", "L2 TLB"}, {"mmu.", "page walkers"}, {"noc.to_l2.", "crossbar to L2"},   {"l2.", "L2 cache"},
+    {"fbt.", "FBT"},       {"dram.", "DRAM"},        {"noc.to_mmu.", "crossbar to MMU"},
 };
 
 /// "gpu.mmu.0.blame.walkers" is "mmu.walkers". What waits at a slice's port for the slice itself waits for the L2.

@@ -143,10 +143,11 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
     if (synonyms_.on() && leading != access.in_l1 && access.may_map)
       synonyms_.learn(LineKey::of_tenant(access.tenant, access.va.raw >> line_shift_), leading, access.tenant);
     if (leading == access.in_l1 || access.checked)
-      l1_.fill(access.in_l1, leading, copy, tell);
+      l1_.fill(access.in_l1, leading, copy, tell, !access.checked);
     else
       l1_.let_pass(access.in_l1, tell);
   } else {
+    if (access.denied) l1_.permit(access.in_l1);
     complete_line(owner, now, done);
   }
   wiring_.accesses.free(ref);
@@ -416,6 +417,8 @@ void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const W
   access.tlb_missed = line.tlb_missed;
   access.lanes = line.lanes;
   access.words = line.words;
+  access.denied = line.kind != AccessKind::kLoad && l1_.denies_write(access.in_l1);
+  if (access.denied) l1_.count_denied();
   wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
 }

@@ -175,6 +175,7 @@ struct WalkCacheConfig {
 struct FbtConfig {
   enum class LargePages : u8 { kParts, kCounter };
   enum class RwSynonyms : u8 { kFault, kCount };
+  enum class Priority : u8 { kCpu, kCpuFirst, kAge, kLookUps };
   u32 entries = 0;
   u32 ways = 8;
   u32 cycles = 5;
@@ -184,6 +185,7 @@ struct FbtConfig {
   bool merge_misses = false;
   LargePages large_pages = LargePages::kParts;
   RwSynonyms rw_synonyms = RwSynonyms::kFault;
+  Priority priority = Priority::kCpu;
   void describe(Fields& v) {
     v("entries", entries, in(0, 1 << 20), "pages in the table; 0: no table");
     v("ways", ways, in(1, 64), "associativity of the forward and of the backward table");
@@ -200,6 +202,10 @@ struct FbtConfig {
     v("rw_synonyms", rw_synonyms, {"fault", "count"},
       "a write under a name that does not lead, or an access under one to a page that was written to: fault: ends the "
       "tenant; count: is counted and goes on");
+    v("priority", priority, {"cpu", "cpu_first", "age", "look_ups"},
+      "when probes and shootdowns of a CPU are served: cpu: before look-ups; cpu_first: before word of lines that left "
+      "the L2 too; age: among look-ups, the one that came first; look_ups: when no look-up waits. Word of lines always "
+      "goes before look-ups: a line that is fetched again must not overtake word that it left");
   }
   void validate(Validation& v) const {
     v.require(entries % ways == 0 && (entries == 0 || std::has_single_bit(entries / ways)), "entries",

@@ -41,6 +41,7 @@ void Fbt::enable_blame(u32 tenants) {
               ports_.ports());
   look_ups_.keep(blame, ports_.held());
   for (auto& requests : forward_) requests.keep_together(blame, ports_.held());
+  parking_.keep(blame, "pages", "misses of the L2 wait for a page to leave the table; holder: the tenant of that page");
 }
 
 Cycle Fbt::tick(Cycle now) {
@@ -113,20 +114,26 @@ void Fbt::ask(FetchRef ref) {
                               .tenant = request.tenant});
 }
 
-/// Word of lines that left goes first. Of the look-ups by physical and by virtual page the one that waits longer goes next.
 void Fbt::serve(Cycle now) {
   ports_.begin();
   for (auto& requests : forward_) requests.absorb(now);
-  while (ports_.any_free()) {
-    if (!notices_.empty()) {
-      if (!serve_notice(now)) return;
-    } else if (!from_cpu_.empty()) {
-      if (!serve_cpu(now)) return;
-    } else if (!(look_ups_.ready(now) && look_ups_.front().at <= oldest_forward() ? serve_look_up(now)
-                                                                                  : serve_forward_look_up(now))) {
-      return;
-    }
+  while (ports_.any_free() && serve_one(now)) continue;
+}
+
+/// Word of lines that left goes before look-ups. Of the look-ups by physical and by virtual page the one that waits longer goes
+/// next. A request of the CPU that is refused waits for a page to leave, which needs word of its lines: that is not held up.
+bool Fbt::serve_one(Cycle now) {
+  using Priority = FbtConfig::Priority;
+  if (config_.priority == Priority::kCpuFirst && !from_cpu_.empty() && serve_cpu(now)) return true;
+  if (!notices_.empty()) return serve_notice(now);
+  if (!from_cpu_.empty()) {
+    Cycle since = 0;  // as if it had come before all others
+    if (config_.priority == Priority::kAge) since = from_cpu_.front().at;
+    if (config_.priority == Priority::kLookUps) since = kNever;
+    if (since <= oldest_look_up(now)) return serve_cpu(now);
   }
+  return look_ups_.ready(now) && look_ups_.front().at <= oldest_forward() ? serve_look_up(now)
+                                                                          : serve_forward_look_up(now);
 }
 
 bool Fbt::serve_notice(Cycle now) {
@@ -172,8 +179,11 @@ bool Fbt::serve_probe(PhysAddr line, Cycle now) {
   const u32 slice = cached ? wiring_.map.slice_of(name) : 0;
   if (cached && commands_[slice].size() >= kMostProbes) return false;
   ++stats.probes;
-  ports_.take(cached ? name.tenant() : TenantId{0});
-  if (!cached) return ++stats.probes_filtered, true;
+  if (!cached) {
+    ports_.take_for_nobody();
+    return ++stats.probes_filtered, true;
+  }
+  ports_.take(name.tenant());
   results_.push({.kind = Result::Kind::kCommand,
                  .port = slice,
                  .at = now + config_.cycles,
@@ -217,6 +227,11 @@ Cycle Fbt::oldest_forward() const {
   return oldest;
 }
 
+/// Likewise the look-up of either kind.
+Cycle Fbt::oldest_look_up(Cycle now) const {
+  return std::min(look_ups_.ready(now) ? look_ups_.front().at : kNever, oldest_forward());
+}
+
 bool Fbt::serve_look_up(Cycle now) {
   const LookUp next = look_ups_.pop();
   ports_.take(next.tenant);
@@ -230,7 +245,7 @@ void Fbt::look_up(FetchRef ref, Cycle now) {
   u32 entry = table_.by_frame(request.line);
   // A page that moved may still be leaving under its old address.
   const u32 old = table_.by_page(page);
-  if (old != FbtTable::kNone && old != entry && table_[old].locked) return park(ref, old);
+  if (old != FbtTable::kNone && old != entry && table_[old].locked) return park(ref, place_of(old), now);
   SIM_CHECK(old == entry || old == FbtTable::kNone || entry != FbtTable::kNone,
             "page {:#x} of tenant {} is in the forward table with another frame", page, index(request.tenant));
   if (entry == FbtTable::kNone) {
@@ -242,7 +257,7 @@ void Fbt::look_up(FetchRef ref, Cycle now) {
     ++stats.new_pages[request.tenant];
     return fetch_line(ref, entry, now);
   }
-  if (table_[entry].locked && !errs(Mistake::kForgetPageLock)) return park(ref, entry);
+  if (table_[entry].locked && !errs(Mistake::kForgetPageLock)) return park(ref, place_of(entry), now);
   table_.use(entry);
   if (table_[entry].leading != page) return replay(ref, entry, now);
   if (request.check && table_.has(entry, line_in_page(request.name))) return grant(ref, entry, now);
@@ -304,18 +319,17 @@ void Fbt::count_fault(LineKey name, LineKey leading, bool write) {
   scheduler_.stop();
 }
 
-void Fbt::park(FetchRef ref, u32 entry) {
-  ++stats.waits[fetches_[ref].request.tenant];
-  parked_[entry].push_back({ref, ++parked_turns_});
-  ++parked_frames_.try_emplace(frame_of(ref), ParkedFrame{entry, 0}).first->second.look_ups;
+void Fbt::park(FetchRef ref, u32 place, Cycle now) {
+  const TenantId tenant = fetches_[ref].request.tenant;
+  ++stats.waits[tenant];
+  parking_.park(ref, frame_of(ref), tenant, place, now);
 }
 
 /// Lines of one page wait together: a single other one goes for all of them.
 void Fbt::make_room(FetchRef ref, u32 victim, Cycle now) {
-  if (const auto same = parked_frames_.find(frame_of(ref)); same != parked_frames_.end())
-    return park(ref, same->second.entry);
+  if (const u32 same = parking_.place_of(frame_of(ref)); same != parking_.kNowhere) return park(ref, same, now);
   if (victim != FbtTable::kNone) evict(victim, now);
-  park(ref, victim != FbtTable::kNone && table_[victim].locked ? victim : FbtTable::kNone);
+  park(ref, victim != FbtTable::kNone && table_[victim].locked ? place_of(victim) : parking_.any(), now);
 }
 
 /// A page must go. One whose turn has not come is asked for again when another one has gone.
@@ -323,6 +337,7 @@ void Fbt::evict(u32 entry, Cycle now) {
   const auto place = std::ranges::find(leaving_, FbtTable::kNone, &Leaving::entry);
   if (place == leaving_.end()) return;
   *place = {.entry = entry};
+  parking_.begins(place_of(entry), tenant_of_key(table_[entry].leading));
   table_[entry].locked = true;
   ++stats.evictions;
   stats.evicted_lines += table_[entry].count;
@@ -366,17 +381,8 @@ void Fbt::leave(u32 place, Cycle now) {
   stats.shootdowns_done += gone.shootdowns;
   if (gone.shootdowns > 0) stats.shootdown_cycles += now - gone.began;
   acknowledge(page, gone.awaited);
-  std::vector<Parked> freed = std::exchange(parked_[FbtTable::kNone], {});
-  if (const auto its = parked_.find(entry); its != parked_.end()) {
-    freed.insert(freed.end(), its->second.begin(), its->second.end());
-    parked_.erase(its);
-  }
-  std::ranges::sort(freed, {}, &Parked::turn);
-  for (const Parked& parked : freed) {
-    const auto frame = parked_frames_.find(frame_of(parked.fetch));
-    if (--frame->second.look_ups == 0) parked_frames_.erase(frame);
-    look_ups_.push({parked.fetch, fetches_[parked.fetch].request.tenant, now});
-  }
+  parking_.left(place, tenant_of_key(page),
+                [&](FetchRef ref) { look_ups_.push({ref, fetches_[ref].request.tenant, now}); });
 }
 
 void Fbt::acknowledge(u64 page, u32 awaited) {
@@ -478,7 +484,7 @@ void Fbt::forget_line(LineKey line, Cycle now) {
 }
 
 void Fbt::probe(PhysAddr line, Cycle now) {
-  from_cpu_.push_back({.line = line});
+  from_cpu_.push_back({.line = line, .at = now});
   scheduler_.wake(self_, now);
 }
 
@@ -489,18 +495,22 @@ void Fbt::ask_to_shoot_down(u64 key, bool awaited, Cycle now) {
     from_cpu_.push_back({.shootdown = true,
                          .awaited = awaited,
                          .page = page_key(tenant_of_key(key), table_.page_shift(), page_of_key(key) * parts + i),
-                         .line = {}});
+                         .line = {},
+                         .at = now});
   }
   scheduler_.wake(self_, now);
 }
 
 void Fbt::shoot_down_all(Cycle now) {
-  table_.each_page(
-      [this](u64 page) { from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}}); });
+  ++stats.flushes;
+  table_.each_page([&](u64 page) {
+    from_cpu_.push_back({.shootdown = true, .awaited = false, .page = page, .line = {}, .at = now});
+  });
   scheduler_.wake(self_, now);
 }
 
 void Fbt::forget_page(u64 key, Cycle now) {
+  blame.advance(now);
   // A page that the table divides has an entry for each part.
   const u64 bytes = page_bytes_of_key(key), parts = bytes >> table_.page_shift();
   for (u64 i = 0; i < parts; ++i) {
@@ -529,9 +539,7 @@ bool Fbt::idle() const {
 void Fbt::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " misses of the L2 await their translation\n";
   if (!look_ups_.empty()) out << look_ups_.size() << " wait to be looked up\n";
-  u32 parked = 0;
-  for (const auto& [frame, its] : parked_frames_) parked += its.look_ups;
-  if (parked > 0) out << parked << " wait for a page to leave the table\n";
+  if (const u32 parked = parking_.size()) out << parked << " wait for a page to leave the table\n";
   for (const Leaving& page : leaving_) {
     if (page.entry == FbtTable::kNone) continue;
     out << "a page leaves: ";

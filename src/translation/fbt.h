@@ -6,14 +6,15 @@
 // the L1s that hold some of it are emptied; until then nothing of the page is fetched.
 //
 // A table access takes a port for a cycle and `fbt.cycles` cycles. What slices tell goes before look-ups: a line is never
-// fetched before word that it left.
+// fetched before word that it left. What a CPU asks for depends on that order nowhere, so that its place is a choice
+// (`fbt.priority`).
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -25,6 +26,7 @@
 #include "engine/scheduler.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
+#include "translation/fbt_parking.h"
 #include "translation/fbt_table.h"
 #include "wire/dram.h"
 #include "wire/fbt.h"
@@ -39,7 +41,7 @@ struct FbtStats {
   PerTenant<Counter> leading, new_pages, synonyms, synonym_faults, waits, permission_checks;
   PerTenant<Counter> forward_lookups, forward_hits;
   Counter evictions, evicted_lines, l1_checks;
-  Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles;
+  Counter probes, probes_filtered, shootdowns, shootdowns_filtered, shootdowns_done, shootdown_cycles, flushes;
   void describe(StatFields& v) {
     v("fetches", fetches, "lines", "misses of the L2");
     v("write_backs", write_backs, "lines", "lines that were written to and left the L2");
@@ -65,6 +67,7 @@ struct FbtStats {
     v("shootdowns_filtered", shootdowns_filtered, "pages", "of those, pages without an entry, acknowledged at once");
     v("shootdowns_done", shootdowns_done, "pages", "the others, when no cache had lines of the page any more");
     v("shootdown_cycles", shootdown_cycles, "cycles", "from the look-up of a shootdown to its acknowledgement, summed");
+    v("flushes", flushes, "times", "shootdowns of all pages, each of which counts as one of every page");
     v.identity("every shootdown is acknowledged", sum(shootdowns), sum(shootdowns_filtered, shootdowns_done));
     v.ratio("forward_hit_rate", sum(forward_hits), sum(forward_lookups), "hits per look-up in the forward table");
     v.identity("every translation arrives", sum(requests), sum(answers));
@@ -196,15 +199,7 @@ class Fbt final : public Unit {
     bool shootdown = false, awaited = false;
     u64 page = 0;   // key of the page to shoot down
     PhysAddr line;  // to take
-  };
-  struct Parked {
-    FetchRef fetch;
-    u64 turn;  // among all that were parked
-  };
-  /// Look-ups of a frame that are parked.
-  struct ParkedFrame {
-    u32 entry;  // that the first of them waits for
-    u32 look_ups;
+    Cycle at = 0;
   };
   /// Chosen: so many pages leave at a time, at most.
   static constexpr u32 kMostLeaving = 16;
@@ -215,7 +210,9 @@ class Fbt final : public Unit {
   void accept_translations(Cycle now);
   void accept_from_slices(Cycle now);
   void serve(Cycle now);
+  bool serve_one(Cycle now);
   bool serve_notice(Cycle now);
+  Cycle oldest_look_up(Cycle now) const;
   bool serve_cpu(Cycle now);
   bool serve_probe(PhysAddr line, Cycle now);
   bool serve_shootdown(const CpuRequest& request, Cycle now);
@@ -235,7 +232,10 @@ class Fbt final : public Unit {
   void count_fault(LineKey name, LineKey leading, bool write);
   bool errs(Mistake mistake) const { return wiring_.truth != nullptr && wiring_.truth->mistake.strikes(mistake); }
   u64 frame_of(FetchRef ref) const { return fetches_[ref].request.line.raw >> table_.page_shift(); }
-  void park(FetchRef ref, u32 entry);
+  void park(FetchRef ref, u32 place, Cycle now);
+  u32 place_of(u32 entry) const {
+    return static_cast<u32>(std::ranges::find(leaving_, entry, &Leaving::entry) - leaving_.begin());
+  }
   void make_room(FetchRef ref, u32 victim, Cycle now);
   void evict(u32 entry, Cycle now);
   void drop_lines(u32 entry, Cycle now);
@@ -277,11 +277,8 @@ class Fbt final : public Unit {
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
   std::deque<CpuRequest> from_cpu_;
-  // Look-ups that wait for a page to leave, by the entry that must go first (kNone: any). Never iterated.
-  std::unordered_map<u32, std::vector<Parked>> parked_;
-  std::unordered_map<u64, ParkedFrame> parked_frames_;
-  u64 parked_turns_ = 0;
-  std::vector<u32> awaited_;  // by tenant
+  FbtParking<FetchRef> parking_{kMostLeaving};  // look-ups that wait for a page to leave
+  std::vector<u32> awaited_;                    // by tenant
   std::optional<SynonymFault> fault_;
   u32 turn_ = 0;  // the input of the forward look-ups that is asked first
 };

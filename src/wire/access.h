@@ -32,6 +32,7 @@ struct alignas(64) Access {
   // Behind a virtual L2 with a forward-backward table.
   bool checked : 1 = false;  // a write that the table has permitted; a load of a line whose page kernels may not write
   bool may_map : 1 = false;  // a load that was replayed, through a name under which kernels may not write
+  bool denied : 1 = false;   // a write that found its line in the L1, where its page may not be written
   u32 owner = 0;             // what the birthplace needs to find its own record again
   u32 atomic = 0;            // AtomicRef of an atomic
   u64 lanes = 0;             // the lanes of an atomic that touch this line

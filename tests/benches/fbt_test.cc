@@ -11,6 +11,7 @@
 #include <set>
 
 #include "benches/scripted.h"
+#include "stats/result_leaves.h"
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -97,8 +98,9 @@ class FbtBench {
     add_tlb(id);
   }
 
-  void push(Cycle at, DramRequest request) {
-    request.tenant = kTenant;
+  void push(Cycle at, const DramRequest& request) { push_of(kTenant, at, request); }
+  void push_of(TenantId tenant, Cycle at, DramRequest request) {
+    request.tenant = tenant;
     const u32 slice = map.slice_of(request.name);
     slices_[slice]->at(at, [=, this](Cycle now) {
       if (!from_slice[slice]->can_push(now)) return false;
@@ -108,6 +110,10 @@ class FbtBench {
   }
   void fetch(Cycle at, u64 line, bool for_write = false) {
     push(at, {.line = kUnknownLine, .name = name(line), .for_write = for_write});
+  }
+  /// A fetch of another tenant, whose pages have numbers of their own here.
+  void fetch_of(TenantId tenant, Cycle at, u64 line) {
+    push_of(tenant, at, {.line = kUnknownLine, .name = LineKey::of_tenant(tenant, line)});
   }
   void write_back(Cycle at, u64 line) { push(at, {.line = kUnknownLine, .name = name(line), .write = true}); }
   void tell(Cycle at, Notice notice, u64 line) {
@@ -142,7 +148,7 @@ class FbtBench {
   Cycle sent_at(u64 line) const {
     for (const auto& inbox : sent) {
       for (const auto& arrival : inbox.seen)
-        if (arrival.what.name == name(line)) return arrival.at;
+        if (arrival.what.name.number() == line) return arrival.at;
     }
     return kNever;
   }
@@ -156,6 +162,22 @@ class FbtBench {
   u32 sent_lines() const { return static_cast<u32>(sent[0].seen.size() + sent[1].seen.size()); }
   bool tracks(u64 line) const { return unit->tracks(name(line)); }
   u32 count(PerTenant<Counter> FbtStats::* what) const { return static_cast<u32>((unit->stats.*what)[kTenant].value); }
+  /// Cycles that misses of one tenant waited for a page, or a port, that another held; -1: nobody held it.
+  u64 blamed(const char* cause, u32 tenant, i32 holder) {
+    unit->settle(scheduler.now());
+    StatTree tree(2);
+    tree.add("fbt.blame", unit->blame);
+    EXPECT_NO_THROW(tree.check_identities());
+    std::vector<ResultLeaf> leaves;
+    flatten_result(tree.json(), "", leaves);
+    const std::string cell = fmt::format("fbt.blame.{}{{tenant={} holder={}}}", cause, tenant,
+                                         holder < 0 ? "nobody" : fmt::to_string(holder));
+    for (const ResultLeaf& leaf : leaves)
+      if (leaf.name == cell) return std::get<u64>(leaf.value.value);
+    ADD_FAILURE() << "there is no " << cell;
+    return 0;
+  }
+  static constexpr Cycle kObeys = 10;  // until a slice has dropped a line
   static constexpr Cycle kWriteBack = 2 * kLink + kCycles, kTranslated = 3 * kLink + kTlb,
                          kFetch = kTranslated + kCycles + kLink;
 
@@ -200,10 +222,12 @@ class FbtBench {
   }
   void obey(u32 slice, const SliceCommand& command, Cycle now) {
     for (u64 left = command.kind == Kind::kDrop ? command.lines : 0; left != 0; left &= left - 1) {
-      notices_[slice].push(now + 10, {.line = kUnknownLine,
-                                      .name = name(command.line.number() + static_cast<u64>(std::countr_zero(left))),
-                                      .tenant = kTenant,
-                                      .notice = Notice::kDropped});
+      const TenantId tenant = command.line.tenant();
+      const u64 line = command.line.number() + static_cast<u64>(std::countr_zero(left));
+      notices_[slice].push(now + kObeys, {.line = kUnknownLine,
+                                          .name = LineKey::of_tenant(tenant, line),
+                                          .tenant = tenant,
+                                          .notice = Notice::kDropped});
     }
   }
   void add_sm(u32 sm, UnitId id) {
@@ -473,6 +497,55 @@ TEST(FbtBench, WhatSlicesTellGoesBeforeLookUps) {
   const auto leaves = std::ranges::find_if(seen, [](const auto& arrival) { return arrival.what.write; });
   ASSERT_NE(leaves, seen.end());
   EXPECT_EQ(leaves->at, due + kCycles + kLink) << "the line on its way out is not held up";
+}
+
+/// Word of two lines and a look-up come in one cycle, a probe in the next, another look-up in the one after it.
+TEST(FbtBench, ThePlaceOfTheCpusRequestsIsAChoice) {
+  using Priority = FbtConfig::Priority;
+  struct Row {
+    Priority priority;
+    Cycle probe, first, second;  // when they are served, counted from the first cycle
+  };
+  for (const Row& row : {Row{Priority::kCpu, 2, 3, 4}, Row{Priority::kCpuFirst, 1, 3, 4}, Row{Priority::kAge, 3, 2, 4},
+                         Row{Priority::kLookUps, 4, 2, 3}}) {
+    SCOPED_TRACE(static_cast<u32>(row.priority));
+    FbtConfig config = fully_associative(4);
+    config.priority = row.priority;
+    FbtBench bench(config);
+    for (const u64 place : {0u, 1u, 5u}) bench.fetch(place, line_of(3, place));
+    bench.fetch(100, line_of(3, 2));
+    bench.fetch(102, line_of(3, 3));
+    const Cycle due = 100 + FbtBench::kTranslated;
+    bench.tell(due - kLink, Notice::kDropped, line_of(3, 0));
+    bench.tell(due - kLink, Notice::kDropped, line_of(3, 1));
+    bench.scheduler.run(due + 1);
+    bench.unit->probe(bench.address(line_of(3, 5)), due + 1);
+    bench.run();
+    constexpr Cycle kAfter = kCycles + kLink;
+    EXPECT_EQ(bench.commands[bench.map.slice_of(name(line_of(3, 5)))].times(), Times{due + row.probe + kAfter});
+    EXPECT_EQ(bench.sent_at(line_of(3, 2)), due + row.first + kAfter);
+    EXPECT_EQ(bench.sent_at(line_of(3, 3)), due + row.second + kAfter);
+  }
+}
+
+/// More pages than may leave at a time: a request that is refused waits for word of lines, whatever the order.
+TEST(FbtBench, AShootdownOfAllPagesEndsWhateverThePlaceOfTheCpusRequests) {
+  using Priority = FbtConfig::Priority;
+  for (const Priority priority : {Priority::kCpu, Priority::kCpuFirst, Priority::kAge, Priority::kLookUps}) {
+    FbtConfig config = fully_associative(32);
+    config.priority = priority;
+    FbtBench bench(config, {.slices_obey = true});
+    for (u64 page = 0; page < 32; ++page) bench.fetch(page * 4, line_of(page, page % 3));
+    bench.run();
+    bench.unit->shoot_down_all(bench.scheduler.now());
+    for (u64 page = 100; page < 110; ++page) bench.fetch(bench.scheduler.now() + page, line_of(page, 0));
+    bench.run();
+    EXPECT_EQ(bench.unit->stats.flushes.value, 1u);
+    EXPECT_EQ(bench.unit->stats.shootdowns.value, 32u) << "one for each page that was there";
+    EXPECT_EQ(bench.unit->stats.shootdowns_done.value, 32u);
+    EXPECT_EQ(bench.unit->table().pages(), 10u) << "those that came later";
+    for (u64 page = 0; page < 32; ++page) EXPECT_FALSE(bench.tracks(line_of(page, page % 3))) << page;
+  }
 }
 
 TEST(FbtBench, ALineMayBeFetchedAgainRightBehindWordThatItLeft) {
@@ -948,6 +1021,91 @@ TEST(FbtBench, AShootdownThatIsWaitedForEndsWithItsAcknowledgement) {
   bench.run();
   EXPECT_FALSE(bench.unit->shooting_down(kTenant));
   EXPECT_EQ(bench.unit->table().pages(), 0u);
+}
+
+// ---- Who waits for whom ----
+
+constexpr TenantId kOther{0};
+
+/// A page of kTenant fills the table; a miss of the other tenant waits until it has left.
+TEST(FbtBench, AMissThatWaitsForAPageToLeaveIsChargedToItsTenant) {
+  FbtBench bench(fully_associative(1), {.slices_obey = true, .l1_cycles = 3});
+  bench.unit->enable_blame(2);
+  bench.fetch(0, line_of(2, 0));
+  bench.fetch_of(kOther, 200, line_of(5, 0));
+  bench.run();
+  // The command to drop the line and word that it left, the question to the L1s and the second one's answer.
+  constexpr Cycle kLeaves = (kLink + FbtBench::kObeys + kLink) + (kLink + 2 * 3 + kLink);
+  EXPECT_EQ(bench.sent_at(line_of(5, 0)), 200 + FbtBench::kFetch + kLeaves);
+  EXPECT_EQ(bench.blamed("pages", 0, 1), kLeaves);
+  EXPECT_EQ(bench.blamed("pages", 0, 0), 0u);
+  EXPECT_EQ(bench.blamed("pages", 0, -1), 0u);
+  EXPECT_EQ(bench.blamed("pages", 1, 0) + bench.blamed("pages", 1, 1), 0u) << "it waits for nobody";
+  EXPECT_EQ(bench.blamed("ports", 0, 1), 0u);
+}
+
+/// Both pages of the table leave, one of each tenant. Whoever comes then waits for either: in each cycle for another one.
+TEST(FbtBench, AMissThatWaitsForAnyPageToLeaveIsChargedToTheTenantsOfAllThatDo) {
+  FbtBench bench(fully_associative(2), {.slices_obey = true, .l1_cycles = 50});
+  bench.unit->enable_blame(2);
+  bench.fetch(0, line_of(2, 0));
+  bench.fetch_of(kOther, 10, line_of(3, 0));
+  bench.fetch(200, line_of(10, 0));
+  bench.fetch(201, line_of(11, 0));
+  bench.fetch_of(kOther, 202, line_of(12, 0));
+  bench.run();
+  const u64 mine = bench.blamed("pages", 0, 0), others = bench.blamed("pages", 0, 1);
+  EXPECT_GT(mine, 0u);
+  EXPECT_GT(others, 0u);
+  EXPECT_EQ(bench.blamed("pages", 0, -1), 0u);
+  EXPECT_GT(bench.blamed("pages", 1, 0), 0u) << "page 11 waits for page 3, the other tenant's";
+  EXPECT_GT(bench.blamed("pages", 1, 1), 0u) << "and page 10 for page 2, its own";
+}
+
+TEST(FbtBench, AMissThatWaitsForItsOwnPageToLeaveIsChargedToItself) {
+  FbtBench bench(fully_associative(2), {.slices_obey = true, .l1_cycles = 50});
+  bench.unit->enable_blame(2);
+  bench.fetch(0, line_of(2, 0));
+  bench.run();
+  const Cycle now = bench.scheduler.now();
+  bench.unit->shoot_down(bench.key(2), now);
+  bench.fetch(now, line_of(2, 1));
+  bench.run();
+  EXPECT_EQ(bench.blamed("pages", 1, 1), bench.sent_at(line_of(2, 1)) - (now + FbtBench::kFetch));
+  EXPECT_GT(bench.blamed("pages", 1, 1), 0u);
+  EXPECT_EQ(bench.blamed("pages", 1, 0) + bench.blamed("pages", 1, -1), 0u);
+}
+
+TEST(FbtBench, APortThatServesAnotherTenantIsChargedToIt) {
+  FbtBench bench(fully_associative(4));
+  bench.unit->enable_blame(2);
+  bench.fetch(0, line_of(3, 0));
+  bench.fetch(1, line_of(3, 1));
+  bench.fetch_of(kOther, 100, line_of(5, 0));
+  const Cycle due = 100 + FbtBench::kTranslated;
+  bench.tell(due - kLink, Notice::kDropped, line_of(3, 0));
+  bench.tell(due - kLink, Notice::kDropped, line_of(3, 1));
+  bench.run();
+  EXPECT_EQ(bench.blamed("ports", 0, 1), 2u) << "a cycle for word of each line";
+  EXPECT_EQ(bench.blamed("ports", 0, 0) + bench.blamed("ports", 0, -1), 0u);
+}
+
+TEST(FbtBench, APortThatAnswersAFilteredProbeIsHeldByNobody) {
+  FbtBench bench(fully_associative(4));
+  bench.unit->enable_blame(2);
+  bench.fetch(0, line_of(3, 0));
+  bench.run();
+  const Cycle now = bench.scheduler.now(), due = now + FbtBench::kTranslated;
+  bench.fetch(now, line_of(3, 1));
+  bench.scheduler.run(due);                              // up to the cycle before
+  bench.unit->probe(bench.address(line_of(3, 2)), due);  // the L2 does not have it,
+  bench.unit->probe(bench.address(line_of(9, 0)), due);  // nor any line of this page,
+  bench.unit->probe(bench.address(line_of(3, 0)), due);  // but this one, of kTenant
+  bench.run();
+  EXPECT_EQ(bench.unit->stats.probes_filtered.value, 2u);
+  EXPECT_EQ(bench.blamed("ports", 1, -1), 2u);
+  EXPECT_EQ(bench.blamed("ports", 1, 1), 1u);
+  EXPECT_EQ(bench.blamed("ports", 1, 0), 0u);
 }
 
 }  // namespace

@@ -149,14 +149,14 @@ class L1FilterBench : public testing::Test {
     ASSERT_NE(outcome, Outcome::kRefused);
     l1.load(name, outcome, {.record = record}, kTenant);
   }
-  std::vector<u32> fill(LineKey name, LineKey leading) {
+  std::vector<u32> fill(LineKey name, LineKey leading, bool writable = true) {
     std::vector<u32> records;
-    l1.fill(name, leading, {}, [&](const L1Cache::Waiter& waiter) { records.push_back(waiter.record); });
+    l1.fill(name, leading, {}, [&](const L1Cache::Waiter& waiter) { records.push_back(waiter.record); }, writable);
     return records;
   }
-  void fetch(LineKey name) {
+  void fetch(LineKey name, bool writable = true) {
     load(name);
-    fill(name, name);
+    fill(name, name, writable);
   }
   bool has(LineKey name) const { return l1.look(name) == Outcome::kHit; }
   const L1FilterStats& filter() { return *l1.filter_stats(); }
@@ -275,6 +275,22 @@ TEST(L1Filter, ASynonymIsKeptInTheSetOfTheNameThatLeads) {
   l1.load(synonym, Outcome::kMiss, {}, kTenant);
   l1.fill(synonym, leading, {}, [](const L1Cache::Waiter&) {});
   EXPECT_EQ(l1.look(leading), Outcome::kHit);
+}
+
+TEST_F(L1FilterBench, AWriteIsDeniedByALineOfAPageThatMayNotBeWrittenUntilTheTablePermitsIt) {
+  const LineKey read_only = line(1, 3), writable = line(1, 4), absent = line(1, 5);
+  fetch(read_only, false);
+  fetch(writable);
+  EXPECT_TRUE(l1.denies_write(read_only));
+  EXPECT_FALSE(l1.denies_write(writable));
+  EXPECT_FALSE(l1.denies_write(absent)) << "the next level that holds the line is asked";
+  l1.permit(absent);
+  EXPECT_FALSE(has(absent));
+  l1.permit(read_only);
+  EXPECT_FALSE(l1.denies_write(read_only));
+  l1.clear();
+  fetch(read_only, false);
+  EXPECT_TRUE(l1.denies_write(read_only)) << "a line that comes anew has the permission that it comes with";
 }
 
 TEST_F(L1FilterBench, ALineThatIsHereUnderTheLeadingNameIsNotKeptTwice) {

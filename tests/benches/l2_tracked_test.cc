@@ -61,7 +61,7 @@ class TrackedL2Bench {
     for (u32 i = 0; i < kSms; ++i) add_sm(i);
   }
 
-  u32 ask(Cycle at, u64 line, AccessKind kind = AccessKind::kLoad, u32 sm = 0) {
+  u32 ask(Cycle at, u64 line, AccessKind kind = AccessKind::kLoad, u32 sm = 0, bool denied = false) {
     const u32 number = static_cast<u32>(answered_.size());
     answered_.push_back(kNever);
     sms_[sm]->at(at, [=, this](Cycle now) {
@@ -76,6 +76,7 @@ class TrackedL2Bench {
       access.port = static_cast<u16>(sm);
       access.kind = kind;
       access.words = all_words(kLineBytes);
+      access.denied = denied;
       access.owner = number;
       const bool writes = kind != AccessKind::kLoad;
       truth.sends(ref, truth.asks(kTenant, access.va, access.sm, writes));
@@ -96,6 +97,8 @@ class TrackedL2Bench {
     run();
   }
   u32 store(Cycle at, u64 line, u32 sm = 0) { return ask(at, line, AccessKind::kStore, sm); }
+  /// One that its L1 denied.
+  u32 denied_store(Cycle at, u64 line) { return ask(at, line, AccessKind::kStore, 0, true); }
   void command(Cycle at, u32 slice, const SliceCommand& what) {
     memory_[slice]->at(at, [=, this](Cycle now) {
       if (!to_slice[slice]->can_push(now)) return false;
@@ -504,6 +507,28 @@ TEST(TrackedL2, AStoreThatFindsAReadOnlyLineAsksTheTableAndIsPerformedWhenItMay)
   EXPECT_FALSE(bench.heard.seen[0].what.check);
   EXPECT_EQ(bench.written(), Lines{2});
   EXPECT_EQ(bench.slices[bench.map.slice_of(name(2))]->names_stats.denied.value, 3u);
+}
+
+TEST(TrackedL2, AStoreThatItsL1DeniedAsksTheTableEvenIfTheLineHereMayBeWritten) {
+  TrackedL2Bench bench;
+  bench.ask(0, 2);
+  const u32 store = bench.denied_store(100, 2), behind = bench.ask(110, 2), other = bench.store(120, 2, 1);
+  bench.command(300, bench.map.slice_of(name(2)), {Kind::kGrant, name(2), {}, 0});
+  const u32 later = bench.store(400, 2);
+  bench.run();
+  EXPECT_GT(bench.answered(store), 300u);
+  EXPECT_GT(bench.answered(behind), 300u) << "no load overtakes the store";
+  EXPECT_GT(bench.answered(other), 300u) << "nor does a store";
+  EXPECT_LT(bench.answered(later), 450u);
+  EXPECT_EQ(bench.fetched(), (Lines{2, 2})) << "the line, and one question";
+}
+
+TEST(TrackedL2, AStoreThatItsL1DeniedIsPermittedByTheFetchOfALineThatIsNotHere) {
+  TrackedL2Bench bench;
+  const u32 store = bench.denied_store(100, 2);
+  bench.run();
+  EXPECT_LT(bench.answered(store), 200u);
+  EXPECT_EQ(bench.fetched(), Lines{2}) << "what misses is translated, and checked there";
 }
 
 TEST(TrackedL2, AStoreThatJoinsTheFetchOfAReadOnlyLineAsksToo) {

@@ -248,6 +248,9 @@ std::vector<BadInput> in_run() {
        "--set: cpu.probe_interval = 100 needs a forward-backward table (fbt.entries): other designs have no coherence "
        "with "
        "a CPU"},
+      {"RunFlushesWithoutATable", run({"--tenant", "mm", "--set", "cpu.flush_interval=100"}),
+       "--set: cpu.flush_interval = 100 needs a forward-backward table (fbt.entries): in other designs a flush of TLBs "
+       "takes no time"},
       {"RunATableThatTranslatesPartsOfPages",
        run({"--tenant", "mm", "--design", "vc_opt", "--set", "pages.bytes=65536"}),
        "configs/designs/vc_opt.toml:7: fbt.second_level = true needs fbt.large_pages = \"counter\" with pages of 65536 "

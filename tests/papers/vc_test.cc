@@ -531,6 +531,8 @@ TEST(Claim, vc_table1_config) {
   EXPECT_EQ(c.l2_tlb.ports, 1u) << "one access per cycle";
   EXPECT_EQ(c.mmu.walkers, 16u);
   EXPECT_EQ(c.mmu.walk_cache.entries * 8, 8u << 10) << "8 KB of 8-byte entries";
+  EXPECT_EQ(c.mmu.walk_cache.kind, WalkCacheConfig::Kind::kShared) << "of all levels,";
+  EXPECT_TRUE(c.mmu.walk_cache.leaf) << "leaves among them: a physical cache";
   constexpr u32 kTransfersPerClock = 4;  // GDDR5
   EXPECT_EQ(u64{c.dram.channels} * c.dram.bus_bits / 8 * c.dram.clock_mhz * kTransfersPerClock, 192'000u) << "MB/s";
   EXPECT_EQ(c.l1_tlb.look_up, L1TlbConfig::LookUp::kLine) << "each line request is translated";

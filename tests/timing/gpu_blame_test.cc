@@ -97,6 +97,29 @@ TEST(GpuBlame, TheBooksCloseOnEveryMachine) {
   }
 }
 
+/// A table of a few pages, so that misses wait for pages to leave; and one as large as the paper's.
+TEST(GpuBlame, TheBooksCloseWithVirtualCaches) {
+  for (const char* design : {"l1_vc_32", "vc_no_opt", "vc_opt"}) {
+    const bool table = std::string(design) != "l1_vc_32";
+    const std::vector<Cell> cells = blame_of(tenant_run("gups mm", {}, {design}, "vc_16cu"));
+    EXPECT_EQ(cycles(cells, "fbt.blame.ports") > 0, table) << design;
+    std::vector<std::string> tiny = kTinyQueues;
+    if (table) tiny.push_back("fbt.entries=16");
+    RunRequest request = tenant_run("gups mm", tiny, {design}, "vc_16cu");
+    request.config.run.until = "cycles:30000";
+    const std::vector<Cell> of_tiny = blame_of(request);
+    EXPECT_GT(cycles(of_tiny, ".blame."), 0u) << design;
+    EXPECT_EQ(cycles(of_tiny, "fbt.blame.pages", "1", "0") > 0, table) << design << ": mm waits for pages of gups";
+    EXPECT_EQ(cycles(of_tiny, "fbt.blame.pages", "", "nobody"), 0u) << design;
+  }
+}
+
+TEST(GpuBlame, TheTableOfWaitsNamesTheForwardBackwardTable) {
+  const RunResult result = simulate(tenant_run("gups mm", {}, {"vc_opt"}, "vc_16cu"));
+  EXPECT_NE(result.text.find(" FBT "), std::string::npos) << result.text;
+  EXPECT_NE(result.json.find("blame")->find("causes")->find("fbt.ports"), nullptr);
+}
+
 TEST(GpuBlame, TheBooksCloseWhenTenantsComeAndGoAndWalkersAreDividedAnew) {
   for (const char* design : {"baseline", "static_walkers", "dws", "dws_pp"}) {
     const std::string tenants = "gups gups:arrive=2000,leave=9000 mm:arrive=4000 gups:arrive=6001";

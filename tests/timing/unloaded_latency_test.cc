@@ -1,6 +1,6 @@
 // What one access costs on each machine of configs/gpu while nothing else goes on: a hit in the L1 and in the L2, a load
-// through DRAM, a hit in the L2 TLB and in those of an IOMMU, a walk with and without its walk cache, and one whose
-// entries are in DRAM. Each follows from the machine's file in closed form, and the load through DRAM and the walk are what
+// through DRAM, a hit in the L2 TLB and in those of an IOMMU, a walk without its walk cache, with all but the leaf in it and
+// with the leaf too, and one whose entries are in DRAM. Each follows from the machine's file in closed form, and the load through DRAM and the walk are what
 // is known of the machine's generation.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -167,11 +167,12 @@ TEST_P(UnloadedLatency, AWalkWithoutAWalkCache) {
 }
 
 TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
-  const GpuConfig config = walking(GetParam().name);
+  GpuConfig config = walking(GetParam().name);
   if (config.mmu.walk_cache.kind == WalkCacheConfig::Kind::kNone) {
     EXPECT_EQ(GetParam().walk_from, 0u) << "the machine has no walk cache";
     return;
   }
+  config.mmu.walk_cache.leaf = false;
   const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + l2_tlb_hit(config));
   const u32 cache = config.mmu.walk_cache.cycles;
   if (config.mmu.walk_path.use == "l2") {
@@ -181,6 +182,13 @@ TEST_P(UnloadedLatency, AWalkOfWhichTheWalkCacheKnowsAllButTheLeaf) {
   }
   EXPECT_GE(walk, GetParam().walk_from) << GetParam().source;
   EXPECT_LE(walk, GetParam().walk_to) << GetParam().source;
+}
+
+TEST_P(UnloadedLatency, AWalkThatTheWalkCacheKnowsWhole) {
+  const GpuConfig config = walking(GetParam().name);
+  if (!config.mmu.walk_cache.leaf) GTEST_SKIP() << "it keeps no leaves";
+  const double walk = walk_cycles(config, cost_of_nine_pages(config), l1_hit(config) + l2_tlb_hit(config));
+  EXPECT_EQ(walk, config.mmu.walk_cache.cycles) << "memory is not read";
 }
 
 TEST_P(UnloadedLatency, AWalkThroughTheL2IntoDram) {

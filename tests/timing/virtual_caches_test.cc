@@ -195,6 +195,37 @@ TEST(VirtualCaches, AStoreThatFindsALineWithAnOldPermissionAsksTheTableOnce) {
   EXPECT_GE(total(gpu, "gpu.l2.*.names.denied"), 4u);
 }
 
+/// The same with loads that pass the L1: only the L2 holds the lines.
+TEST(VirtualCaches, AStoreIsCheckedAtTheFirstLevelThatHoldsItsLine) {
+  for (const bool past_l1 : {false, true}) {
+    auto launch = std::make_shared<u32>(0);
+    const auto address = [](const ScriptPlace&, u32) { return GuestMemory::kBase + kPage; };
+    const auto elsewhere = [=](const ScriptPlace& place, u32 lane) {
+      return *launch == 0 ? GuestMemory::kBase : address(place, lane);
+    };
+    // The store waits for the load's value.
+    ScriptOp load{memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {2}), address};
+    load.inst.volatile_access = past_l1;
+    ScriptedTenant tenant{
+        .script = {load, {memory_inst(MemoryAction::kStore, MemorySpace::kGlobal, 4, {1, 2}, {}), elsewhere}},
+        .rounds = 1,
+        .blocks = 1,
+        .threads = 32,
+        .launches = 2,
+        .buffer_bytes = kPage};
+    ScriptedTenants run(virtual_gpu(64), {tenant});
+    GuestMemory& memory = *run.gpu().tenants()[0].memory;
+    const VirtAddr page = memory.allocate("page", kPage, Permission::kReadOnly);
+    run.program(0).between_launches = [&, launch] {
+      if (++*launch == 1) memory.protect(page, Permission::kReadWrite);
+    };
+    run.gpu().run({.relaunch = false});
+    EXPECT_EQ(total(run.gpu(), "gpu.sm.*.l1.filter.denied"), past_l1 ? 0u : 1u);
+    EXPECT_EQ(total(run.gpu(), "gpu.l2.*.names.denied"), 1u);
+    EXPECT_EQ(total(run.gpu(), "gpu.fbt.permission_checks"), 1u);
+  }
+}
+
 /// The second name goes with the first: what was written under it is in memory, and found under the name that is left.
 TEST(VirtualCaches, WhatWasWrittenIsFoundUnderTheNameThatIsLeft) {
   auto launch = std::make_shared<u32>(0);
@@ -298,6 +329,22 @@ TEST(VirtualCaches, ShootdownsCostTime) {
     return run.gpu().now();
   };
   EXPECT_GT(cycles(20), cycles(0));
+}
+
+/// A CPU that changes many mappings at once: all pages leave the table, and the caches with them, while kernels run.
+TEST(VirtualCaches, AShootdownOfAllPagesCostsTimeAndLosesNothing) {
+  const auto cycles = [](u64 interval) {
+    GpuConfig config = virtual_gpu(64);
+    config.cpu.flush_interval = interval;
+    ScriptedTenants run(config, {crowd(1), crowd(2)});
+    run.gpu().run({.relaunch = false});
+    run.gpu().stats().check_identities(!run.gpu().quiet());
+    const u64 flushes = total(run.gpu(), "gpu.fbt.flushes");
+    EXPECT_LE(flushes * interval, run.gpu().now());
+    EXPECT_EQ(total(run.gpu(), "gpu.fbt.shootdowns") > flushes, interval != 0) << "each is one of every page";
+    return run.gpu().now();
+  };
+  EXPECT_GT(cycles(400), cycles(0));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Everything at once behind a virtual L2: pages with several names, read-only and not, unmapped, protected, moved, freed and
-// allocated between launches; shootdowns and probes of a CPU while kernels run; a table and caches of a few entries. Dev
+// allocated between launches; probes of a CPU and shootdowns of one page and of all while kernels run; a table and caches of a
+// few entries. Dev
 // builds compare every answer with what was written, every line of the L2 with the table, and every L1 with the pages
 // that leave it; all builds check identities, and that nothing locks.
 // SPDX-License-Identifier: MIT
@@ -171,13 +172,18 @@ GpuConfig storm_machine(u64 seed) {
     config.fbt.large_pages = FbtConfig::LargePages::kCounter;
   }
   if (seed % 6 == 5) config.pages.bytes = 65536;  // in parts
+  config.fbt.priority = static_cast<FbtConfig::Priority>(seed / 3 % 4);
   if (seed % 7 == 3) config.pages.frames = FrameOrder::kFirstTouch;
   config.run.seed = seed;
-  config.cpu = {.probe_interval = 5 + seed % 8, .shared_percent = 90, .shootdown_interval = 23 + seed % 12 * 7};
+  config.cpu = {.probe_interval = 5 + seed % 8,
+                .shared_percent = 90,
+                .shootdown_interval = 23 + seed % 12 * 7,
+                .flush_interval = 1500 + seed % 12 * 100};
   if (seed % 3 == 0) {  // lines live on to the next launch
     config.l2.bytes *= 8;
     config.cpu.probe_interval *= 20;
     config.cpu.shootdown_interval *= 20;
+    config.cpu.flush_interval *= 20;
   }
   return config;
 }
@@ -212,10 +218,11 @@ void storm(u64 seed, u32 launches, u32 rounds, std::map<std::string, u64>& seen,
     seen[what] += static_cast<u64>(run.gpu().stats().total(name).value());
   };
   add("lines", "gpu.sm.*.load_store.lines");
-  for (const char* const what : {"synonyms", "synonym_faults", "evictions", "shootdowns_done", "probes",
+  for (const char* const what : {"synonyms", "synonym_faults", "evictions", "shootdowns_done", "flushes", "probes",
                                  "permission_checks", "waits", "write_backs", "forward_hits"})
     add(what, fmt::format("gpu.fbt.{}", what));
   add("filter matches", "gpu.sm.*.l1.filter.matches");
+  add("denied in L1s", "gpu.sm.*.l1.filter.denied");
   add("filter overflows", "gpu.sm.*.l1.filter.overflows");
   if (config.l1.synonym_entries > 0) add("remapped", "gpu.sm.*.l1.synonyms.remapped");
 }

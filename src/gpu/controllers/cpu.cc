@@ -8,6 +8,7 @@ void Cpu::act(Cycle now) {
   last_ = now;
   if (is_due(now, config_.probe_interval)) probe(now);
   if (is_due(now, config_.shootdown_interval)) shoot_down(now);
+  if (is_due(now, config_.flush_interval)) flush(now);
 }
 
 /// Lines that only the CPU uses lie behind the memory of the GPU.
@@ -26,6 +27,11 @@ void Cpu::shoot_down(Cycle now) {
   const VirtAddr page = random_page(tenant);
   translations_.flush_page(tenant, page);
   fbt_.shoot_down(spaces_.key_of(tenant, page), now);
+}
+
+void Cpu::flush(Cycle now) {
+  translations_.flush();
+  fbt_.shoot_down_all(now);
 }
 
 VirtAddr Cpu::random_page(TenantId tenant) {

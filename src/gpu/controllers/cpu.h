@@ -1,5 +1,5 @@
-// A CPU that shares memory with the GPU: takes lines for itself (coherence probes), and shoots down pages, at random. Only
-// behind a virtual L2 does that reach caches (translation/fbt.h).
+// A CPU that shares memory with the GPU: takes lines for itself (coherence probes), and shoots down pages, at random or all at
+// once. Only behind a virtual L2 does that reach caches (translation/fbt.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,8 @@ class Cpu final : public Controller {
         random_(config.run.seed, "cpu") {}
 
   Cycle next(Cycle now) const override {
-    return std::min(after(now, config_.probe_interval), after(now, config_.shootdown_interval));
+    return std::min({after(now, config_.probe_interval), after(now, config_.shootdown_interval),
+                     after(now, config_.flush_interval)});
   }
   void act(Cycle now) override;
 
@@ -36,6 +37,7 @@ class Cpu final : public Controller {
   static bool is_due(Cycle now, u64 interval) { return interval != 0 && now % interval == 0; }
   void probe(Cycle now);
   void shoot_down(Cycle now);
+  void flush(Cycle now);
   VirtAddr random_page(TenantId tenant);
 
   const CpuConfig config_;
