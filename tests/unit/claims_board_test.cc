@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "claims/board.h"
@@ -303,3 +304,28 @@ TEST(ClaimFiles, UnitsAgreeWithTheCatalogue) {
 
 }  // namespace
 }  // namespace terrace
+/// How long runs are: outside tiny, MASK and the CD-search have two million cycles and DWS has 1 G thread instructions.
+/// MASK has ten epochs and the search one million cycles at tiny.
+TEST(ClaimFiles, RunsAreAsLongAsTheirMechanismsNeed) {
+  for (const char* name : {"mask", "cdsearch", "dws"}) {
+    const std::string path = source_folder() + "/configs/reproduce/" + name + ".toml";
+    for (const std::string size : {"tiny", "small", "paper"}) {
+      Mistakes mistakes(path);
+      for (const Grid& grid : parse_sweep(path, read_file(path), size, mistakes).grids) {
+        if (grid.name == "by_dram") continue;  // it classifies, and is done with that after 45,000 cycles
+        const std::string where = path + " " + size + " " + grid.name;
+        ASSERT_EQ(grid.untils.size(), 1u) << where;
+        const std::string& until = grid.untils.front();
+        if (std::string_view(name) != "dws" || until != "completed") {
+          EXPECT_EQ(until, size == "tiny" ? "window:1000000" : "window:2000000") << where;
+          continue;
+        }
+        const auto cap = std::find_if(grid.axes.begin(), grid.axes.end(),
+                                      [](const Axis& axis) { return axis.key == "run.instruction_cap"; });
+        ASSERT_NE(cap, grid.axes.end()) << where;
+        EXPECT_EQ(cap->values, std::vector{Tree(u64{size == "tiny" ? 32'000'000u : 1'000'000'000u})}) << where;
+      }
+    }
+  }
+}
+
