@@ -27,9 +27,12 @@ class FakeResults final : public ResultSource {
   std::size_t points() const override { return labels_.size(); }
   const Labels& labels(std::size_t point) const override { return labels_[point]; }
   std::optional<double> value(std::size_t point, const Quantity& quantity) override {
+    if (quantity.name == "search_end") return search_end;
+    if (quantity.name == "first_completion") return first_completion;
     if (quantity.name != "cycles") return std::nullopt;
     return cycles_[point];
   }
+  std::optional<double> search_end, first_completion;  // of every run
 
  private:
   std::vector<Labels> labels_;
@@ -184,6 +187,26 @@ TEST_F(ClaimBoard, ShortRunsOfADesignThatNeedsTimeAreTooShort) {
   EXPECT_THAT(row.reason, HasSubstr("it learns"));
 }
 
+/// Verdicts of runs whose search ends so; `asked` is whether the catalogue wants it to end before a tenant completes.
+TEST_F(ClaimBoard, ASearchThatEndsAfterATenantHasCompletedProvesNothing) {
+  FakeResults results = results_of(10);
+  const auto row_with = [&](std::optional<double> end, std::optional<double> completion, bool asked) {
+    results.search_end = end, results.first_completion = completion;
+    paper_.least.front().search_ends = asked;
+    return board_of(paper_, file_, &results, "p_tiny")[0];
+  };
+  const BoardRow late = row_with(1500, 1400, true);
+  EXPECT_EQ(late.verdict, "too short");
+  EXPECT_EQ(late.reason,
+            "A: the search ends in cycle 1500, after the first tenant has completed in cycle 1400: it learns (2 of 2 "
+            "workloads)");
+  EXPECT_EQ(row_with(3000, {}, true).verdict, "too short");
+  EXPECT_EQ(row_with(1500, 1600, true).verdict, "holds");
+  EXPECT_EQ(row_with(1500, {}, true).verdict, "holds");
+  EXPECT_EQ(row_with({}, 1400, true).verdict, "holds") << "nobody knows";
+  EXPECT_EQ(row_with(1500, 1400, false).verdict, "holds");
+}
+
 TEST_F(ClaimBoard, ClaimsAboutRealHardwareAreMarked) {
   FakeResults results = results_of(10);
   const BoardRow row = board_of(paper_, file_, &results, "p_tiny")[3];
@@ -287,23 +310,6 @@ TEST(ClaimFiles, EveryClaimIsMeasuredOrSaysWhyNot) {
   }
 }
 
-/// An expression of a percent change yields percent: it has the factor 100, and a ratio does not.
-TEST(ClaimFiles, UnitsAgreeWithTheCatalogue) {
-  for (const std::string& name : claim_papers()) {
-    const PaperClaims paper = read_claims(source_folder(), name);
-    const std::string path = source_folder() + "/configs/reproduce/" + name + ".toml";
-    Mistakes mistakes(path);
-    for (const Claim& claim : parse_sweep(path, read_file(path), "tiny", mistakes).claims) {
-      const PrintedClaim& printed = *paper.find(claim.id);
-      if (printed.check != ClaimCheck::kSimulation || printed.unit == ClaimUnit::kOrdering) continue;
-      const bool percent = printed.unit == ClaimUnit::kPercentChange || printed.dim == "percent";
-      EXPECT_EQ(claim.value.starts_with("100 "), percent) << claim.id << ": " << claim.value;
-    }
-  }
-}
-
-}  // namespace
-}  // namespace terrace
 /// How long runs are: outside tiny, MASK and the CD-search have two million cycles and DWS has 1 G thread instructions.
 /// MASK has ten epochs and the search one million cycles at tiny.
 TEST(ClaimFiles, RunsAreAsLongAsTheirMechanismsNeed) {
@@ -329,3 +335,20 @@ TEST(ClaimFiles, RunsAreAsLongAsTheirMechanismsNeed) {
   }
 }
 
+/// An expression of a percent change yields percent: it has the factor 100, and a ratio does not.
+TEST(ClaimFiles, UnitsAgreeWithTheCatalogue) {
+  for (const std::string& name : claim_papers()) {
+    const PaperClaims paper = read_claims(source_folder(), name);
+    const std::string path = source_folder() + "/configs/reproduce/" + name + ".toml";
+    Mistakes mistakes(path);
+    for (const Claim& claim : parse_sweep(path, read_file(path), "tiny", mistakes).claims) {
+      const PrintedClaim& printed = *paper.find(claim.id);
+      if (printed.check != ClaimCheck::kSimulation || printed.unit == ClaimUnit::kOrdering) continue;
+      const bool percent = printed.unit == ClaimUnit::kPercentChange || printed.dim == "percent";
+      EXPECT_EQ(claim.value.starts_with("100 "), percent) << claim.id << ": " << claim.value;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace
