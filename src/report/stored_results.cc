@@ -139,7 +139,7 @@ class StoredResults final : public ResultSource {
 
   /// Buckets of a histogram into which nothing fell are not stored: in a run that has the histogram they are zero.
   std::optional<double> of_stats(const std::string& job, const std::string& pattern) {
-    const std::size_t bucket = pattern.find("{from=");
+    const std::size_t bucket = pattern.find("{from");
     const bool in_histogram = bucket != pattern.npos;
     const std::string counted = in_histogram ? pattern.substr(0, bucket) + ".count" : pattern;
     if (chosen(counted).empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);
