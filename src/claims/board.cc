@@ -38,11 +38,13 @@ class Witness final : public ResultSource {
       if (const auto found = labels(point).find(label); found != labels(point).end()) return found->second;
     return "";
   }
+  std::optional<double> plain(std::size_t point, const char* name) {
+    return source_.value(point, {name, std::nullopt, ""});
+  }
   template <class Act>
-  void each_length(Act&& act) {
+  void each_run(Act&& act) {
     for (const std::size_t point : asked_)
-      if (const auto cycles = source_.value(point, {"cycles", std::nullopt, ""}))
-        act(labels(point), static_cast<u64>(*cycles));
+      if (const auto cycles = plain(point, "cycles")) act(point, static_cast<u64>(*cycles));
   }
 
  private:
@@ -227,16 +229,33 @@ class RowMaker {
     row.workloads = witness.count("mix");
     row.seeds = witness.count(std::string(kSeedLabel));
     row.shortest_cycles = kNever;
-    witness.each_length([&](const Labels& labels, u64 cycles) {
+    std::map<std::string, std::string> short_runs;
+    witness.each_run([&](std::size_t point, u64 cycles) {
+      const Labels& labels = witness.labels(point);
       row.shortest_cycles = std::min(row.shortest_cycles, cycles);
       row.longest_cycles = std::max(row.longest_cycles, cycles);
       for (const LeastRun& least : paper_.least)
-        if (cycles < least.cycles && uses(labels, least.designs)) {
-          row.finding = Finding::kTooShort;
-          row.reason = fmt::format("a run of {} cycles, and it takes {}: {}", cycles, least.cycles, least.reason);
-        }
+        if (const std::string why = uses(labels, least.designs) ? too_short(least, witness, point, cycles) : "";
+            !why.empty())
+          short_runs.emplace(labels.contains("mix") ? shown_mix(labels.at("mix")) : "", why + ": " + least.reason);
     });
     if (row.shortest_cycles == kNever) row.shortest_cycles = 0;
+    if (short_runs.empty()) return;
+    const auto& [mix, why] = *short_runs.begin();
+    row.finding = Finding::kTooShort;
+    row.reason = (mix.empty() ? "" : mix + ": ") + why;
+    if (short_runs.size() > 1) row.reason += fmt::format(" ({} of {} workloads)", short_runs.size(), row.workloads);
+  }
+
+  /// Empty when the run is long enough.
+  static std::string too_short(const LeastRun& least, Witness& witness, std::size_t point, u64 cycles) {
+    if (cycles < least.cycles) return fmt::format("a run of {} cycles, and it takes {}", cycles, least.cycles);
+    const auto end = least.search_ends ? witness.plain(point, "search_end") : std::nullopt;
+    if (!end) return "";
+    if (static_cast<u64>(*end) >= cycles) return fmt::format("the search has not ended after {} cycles", cycles);
+    const auto first = witness.plain(point, "first_completion");
+    if (!first || *end <= *first) return "";
+    return fmt::format("the search ends in cycle {}, after the first tenant has completed in cycle {}", *end, *first);
   }
 
   /// A design's label joins its overlays with a plus.

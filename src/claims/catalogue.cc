@@ -73,8 +73,8 @@ class CatalogueReader {
       paper_.sets.push_back({table.required("name"), table.required("meaning"), whole(table, "count").value_or(0)});
     });
     each_table(top, "least", mistakes_, [&](TableReader& table) {
-      paper_.least.push_back(
-          {table.texts("designs", {}), whole(table, "cycles").value_or(0), table.required("reason")});
+      paper_.least.push_back({table.texts("designs", {}), whole(table, "cycles").value_or(0),
+                              flag(table, "search_ends"), table.required("reason")});
     });
     each_table(top, "claim", mistakes_, [&](TableReader& table) { paper_.claims.push_back(claim_of(table)); });
     if (paper_.claims.empty()) mistakes_.add(0, "has no [[claim]]");
@@ -89,6 +89,14 @@ class CatalogueReader {
     if (const auto* count = std::get_if<u64>(&value->value)) return *count;
     mistakes_.add(value->line, "{} must be a whole number, not {}", key, value->text());
     return std::nullopt;
+  }
+
+  /// False where it is not there.
+  bool flag(TableReader& table, const std::string& key) {
+    const Tree* value = table.find(key);
+    const auto* its = value ? std::get_if<bool>(&value->value) : nullptr;
+    if (value && !its) mistakes_.add(value->line, "{} must be true or false, not {}", key, value->text());
+    return its && *its;
   }
 
   PrintedClaim claim_of(TableReader& table) {
@@ -107,11 +115,7 @@ class CatalogueReader {
     claim.workloads = table.texts("workloads", {});
     claim.readings = table.texts("readings", {});
     table.find("points");  // further printed numbers, for readers
-    if (const Tree* headline = table.find("headline")) {
-      const auto* flag = std::get_if<bool>(&headline->value);
-      if (!flag) mistakes_.add(headline->line, "headline must be true or false, not {}", headline->text());
-      claim.headline = flag && *flag;
-    }
+    claim.headline = flag(table, "headline");
     claim.unit = chosen(table, "unit", kUnits, mistakes_);
     claim.bound = chosen(table, "bound", kBounds, mistakes_);
     claim.check = chosen(table, "check", kChecks, mistakes_);

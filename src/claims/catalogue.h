@@ -60,10 +60,12 @@ struct WorkloadSet {
   u64 count = 0;  // 0: the paper does not print it
 };
 
-/// Runs of these designs that are shorter than so many cycles prove nothing.
+/// Runs of these designs that are shorter than so many cycles prove nothing; nor do those whose search ends after a tenant
+/// has completed, where that is asked for.
 struct LeastRun {
   std::vector<std::string> designs;
   u64 cycles = 0;
+  bool search_ends = false;
   std::string reason;
 };
 

@@ -187,7 +187,8 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
   app.add_option("--size", line.sweep.size, "input size of all workloads: tiny (default), small or paper")
       ->type_name("SIZE");
   app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
-  app.add_option("--out", line.sweep.out, "folder for board.json and board.md; created if it does not exist")
+  app.add_option("--out", line.sweep.out,
+                 "folder for the report, board.json and board.md; created if it does not exist")
       ->type_name("DIR");
   app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
       ->type_name("N");

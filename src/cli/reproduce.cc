@@ -1,4 +1,4 @@
-// terrace reproduce: the experiments of a paper, then its claims board.
+// terrace reproduce: the experiments of a paper, then its claims board and the report.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/sweep_options.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
@@ -136,8 +137,12 @@ int reproduce_command(const CommandLine& line) {
   files.write(rows, about);
   write_stdout(board_text(rows) + "\n" + about + "\n" +
                (line.sweep.out.empty()
-                    ? ""
+                    ? fmt::format("terrace report --store {} --out DIR draws the figures.\n", options.store)
                     : fmt::format("The board is in {0}/board.md and {0}/board.json.\n", line.sweep.out)));
+  if (!line.sweep.out.empty()) {
+    report_store(options.store, line.sweep.out, false);
+    write_stdout(fmt::format("The report, to be opened in a browser: {}/index.html\n", line.sweep.out));
+  }
   const bool failed =
       std::any_of(summaries.begin(), summaries.end(), [](const auto& its) { return !its.failed.empty(); });
   return failed ? 1 : 0;

@@ -1,4 +1,4 @@
-// terrace sweep and terrace report.
+// terrace sweep.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -18,7 +18,6 @@
 #include "engine/check.h"
 #include "engine/interrupt.h"
 #include "frontend/workload.h"
-#include "report/report.h"
 #include "sweep/sweep_run.h"
 #include "text/output.h"
 #include "text/tree.h"
@@ -101,25 +100,6 @@ int sweep_command(const CommandLine& line) {
                stderr);
     return kInterruptedExitCode;
   }
-}
-
-int report_command(const CommandLine& line) {
-  std::vector<BoardRow> board;
-  {
-    Store store = Store::existing(line.sweep.store);
-    board = stored_boards(store, data_root(), stored_results);
-  }
-  std::vector<PaperTitle> papers;
-  for (const std::string& name : claim_papers()) {
-    const bool there = std::any_of(board.begin(), board.end(), [&](const BoardRow& row) { return row.paper == name; });
-    if (!there) continue;
-    const PaperClaims paper = read_claims(data_root(), name);
-    papers.push_back({paper.paper, paper.title, paper.venue});
-  }
-  const std::string said =
-      write_report({line.sweep.store, line.sweep.out, line.sweep.stats, std::move(board), std::move(papers)});
-  if (!line.quiet) write_stdout(said);
-  return 0;
 }
 
 }  // namespace terrace

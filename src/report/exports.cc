@@ -27,11 +27,13 @@ constexpr Export kExports[] = {
      "thread_instructions, total_ipc, exit_code, message FROM job ORDER BY machine, tenants, size, seed, sms, id"},
     {"tenants",
      "SELECT id AS job, tenant, name, workload, ptx_hash, tenant.sms, tenant.cycles, tenant.warp_instructions, "
-     "tenant.thread_instructions, ipc, warp_ipc, completed_runs, capped, fault FROM tenant JOIN job ON job.number = "
+     "tenant.thread_instructions, ipc, warp_ipc, completed_runs, first_completion, capped, fault FROM tenant JOIN job "
+     "ON job.number = "
      "tenant.job "
      "ORDER BY job.id, tenant"},
     {"kernels",
-     "SELECT id AS job, kernel, tenant, name, kernel.cycles, kernel.warp_instructions, kernel.thread_instructions, ipc "
+     "SELECT id AS job, kernel, tenant, name, began, ended, kernel.cycles, kernel.warp_instructions, "
+     "kernel.thread_instructions, ipc "
      "FROM "
      "kernel JOIN job ON job.number = kernel.job ORDER BY job.id, kernel"},
     {"results", "SELECT * FROM results ORDER BY sweep, grid, gpu, design, mix, list, size, seed, sms, until, settings"},

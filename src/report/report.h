@@ -13,9 +13,9 @@
 
 namespace terrace {
 
-/// A job has thousands of statistics, most of them a unit's. Those of more jobs than this are written on request only: a
-/// thousand jobs make more than a gigabyte of text, which the store holds in a tenth.
-inline constexpr u64 kMostJobsWithStats = 100;
+/// A job has thousands of statistics, most of them a unit's. Those of more jobs than this are written on request only: they
+/// would make a report larger than 20 MB, and the store holds them in a tenth of that.
+inline constexpr u64 kMostJobsWithStats = 10;
 
 struct ReportOptions {
   std::string store, out;            // a file and a folder

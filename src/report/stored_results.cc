@@ -4,6 +4,7 @@
 
 #include "engine/check.h"
 #include "report/report.h"
+#include "stats/decision_log.h"
 #include "stats/stat_pattern.h"
 #include "text/tree.h"
 
@@ -38,6 +39,10 @@ class StoredResults final : public ResultSource {
     for (const char* column : {"cycles", "warp_instructions", "thread_instructions"})
       if (quantity.name == column)
         return first("SELECT " + quantity.name + " FROM job WHERE id = ? AND state = 'done'", point.job);
+    if (quantity.name == "first_completion")
+      return first("SELECT min(first_completion) FROM tenant JOIN job ON job.number = tenant.job WHERE id = ?",
+                   point.job);
+    if (quantity.name == "search_end") return search_end(point.job);
     if (quantity.name == "watts") return of_power(point.job, "watts", 1);
     if (quantity.name == "joules") return of_power(point.job, "total", kPicojoules);
     const auto metrics = point_metrics(store_, point);
@@ -87,6 +92,18 @@ class StoredResults final : public ResultSource {
     return row.real(0);
   }
 
+  /// The run's last cycle for a search that has not ended. Nothing for a run without a log, or one that was stored before the
+  /// log said when the search ends.
+  std::optional<double> search_end(const std::string& job) {
+    Statement row(
+        store_.database(),
+        "SELECT coalesce(max(CASE WHEN text = ? THEN cycle END), cycles) FROM decision JOIN job ON job.number = "
+        "decision.job WHERE id = ? AND EXISTS (SELECT 1 FROM kernel WHERE kernel.job = job.number AND began IS "
+        "NOT NULL) GROUP BY job.number");
+    if (!row.bind(std::string(kSearchEnded)).bind(job).step() || row.is_null(0)) return std::nullopt;
+    return row.real(0);
+  }
+
   static constexpr double kPicojoules = 1e12;
 
   /// Nothing for a machine without a power model.
@@ -122,7 +139,7 @@ class StoredResults final : public ResultSource {
 
   /// Buckets of a histogram into which nothing fell are not stored: in a run that has the histogram they are zero.
   std::optional<double> of_stats(const std::string& job, const std::string& pattern) {
-    const std::size_t bucket = pattern.find("{from=");
+    const std::size_t bucket = pattern.find("{from");
     const bool in_histogram = bucket != pattern.npos;
     const std::string counted = in_histogram ? pattern.substr(0, bucket) + ".count" : pattern;
     if (chosen(counted).empty()) input_error("no statistic matches \"{}\"; see terrace list stats", pattern);

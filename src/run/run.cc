@@ -118,12 +118,13 @@ std::vector<TenantView> views_of(const std::vector<GivenTenant>& given, const Gp
 }
 
 std::vector<TenantResult> tenant_results(const std::vector<TenantView>& tenants,
-                                         const std::vector<std::optional<CheckResult>>& checks) {
+                                         const std::vector<std::optional<CheckResult>>& checks,
+                                         const std::vector<Cycle>& first_completions) {
   std::vector<TenantResult> results;
   for (u32 i = 0; i < tenants.size(); ++i) {
     const TenantView& tenant = tenants[i];
     results.push_back({tenant.name, tenant.workload, tenant.code_hash(), static_cast<u32>(tenant.sms.size()), checks[i],
-                       tenant.unknown_opcodes});
+                       tenant.unknown_opcodes, first_completions[i]});
   }
   return results;
 }
@@ -149,7 +150,10 @@ RunResult simulate(const RunRequest& request) {
 
   // Checked when a tenant first completes: after that it may be in the middle of another execution.
   std::vector<std::optional<CheckResult>> checks(tenants.size());
+  std::vector<Cycle> first_completions(tenants.size(), kNever);
   gpu.on_completion = [&](TenantId id) {
+    Cycle& first = first_completions[index(id)];
+    first = std::min(first, gpu.now());
     std::optional<CheckResult>& check = checks[index(id)];
     if (request.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
   };
@@ -182,7 +186,8 @@ RunResult simulate(const RunRequest& request) {
   print_to({});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
-  RunResult result = describe_run(gpu, config, tenant_results(tenants, checks), seconds, request.check);
+  RunResult result =
+      describe_run(gpu, config, tenant_results(tenants, checks, first_completions), seconds, request.check);
   result.log = gpu.take_log();
   if (request.timeline) result.timeline = gpu.timeline();
   if (request.timeline_events != 0) {

@@ -127,6 +127,7 @@ Tree describe_tenant(const TenantResult& tenant, const TenantProgress& progress,
             {"completed_runs", progress.completed_runs},
             {"capped", rate.capped},
             {"faults", Tree(std::move(faults))}};
+  if (tenant.first_completion != kNever) tree["first_completion"] = Tree(tenant.first_completion);
   if (progress.left != kNever) tree["left"] = Tree(progress.left);
   return tree;
 }

@@ -21,6 +21,7 @@ struct TenantResult {
   u32 sms = 0;
   std::optional<CheckResult> check;
   std::map<std::string, u64> unknown_opcodes = {};  // instructions of one execution that did nothing but issue
+  Cycle first_completion = kNever;
 };
 
 /// `check_asked`: a tenant without a check has not completed.

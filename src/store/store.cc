@@ -116,7 +116,7 @@ u64 Store::put_job(const Job& job, const JobState& state, const Tree* result) {
 }
 
 void Store::put_tenants(u64 number, const Tree& result) {
-  Statement tenant(*database_, "INSERT INTO tenant VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement tenant(*database_, "INSERT INTO tenant VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   u64 index = 0;
   for (const Tree& tree : part(result, "tenants").items()) {
     tenant.bind(number).bind(index++);
@@ -124,13 +124,16 @@ void Store::put_tenants(u64 number, const Tree& result) {
                  {"name", "workload", "ptx_hash", "sms", "cycles", "warp_instructions", "thread_instructions", "ipc",
                   "warp_ipc", "completed_runs", "capped"});
     const auto& faults = part(tree, "faults").items();
-    tenant.bind(faults.empty() ? Cell(std::string()) : cell_of(faults.front())).run();
+    tenant.bind(faults.empty() ? Cell(std::string()) : cell_of(faults.front()));
+    const Tree* completion = tree.find("first_completion");
+    tenant.bind(completion ? cell_of(*completion) : Cell()).run();
   }
-  Statement kernel(*database_, "INSERT INTO kernel VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement kernel(*database_, "INSERT INTO kernel VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   index = 0;
   for (const Tree& tree : part(result, "kernels").items()) {
     kernel.bind(number).bind(index++);
-    bind_members(kernel, tree, {"tenant", "name", "cycles", "warp_instructions", "thread_instructions", "ipc"});
+    bind_members(kernel, tree,
+                 {"tenant", "name", "cycles", "warp_instructions", "thread_instructions", "ipc", "began", "ended"});
     kernel.run();
   }
 }

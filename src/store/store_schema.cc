@@ -136,6 +136,12 @@ CREATE VIEW epochs AS
   FROM job JOIN epoch ON epoch.job = job.number JOIN series ON series.job = job.number
     JOIN stat_name ON stat_name.number = series.name, json_each(epoch.ends) AS ends;
 )",
+    // 4: when kernels began and ended, and when tenants completed. Nothing in jobs that were stored before.
+    R"(
+ALTER TABLE kernel ADD COLUMN began INTEGER;            -- cycle
+ALTER TABLE kernel ADD COLUMN ended INTEGER;            -- cycle
+ALTER TABLE tenant ADD COLUMN first_completion INTEGER; -- cycle; nothing: it never completed
+)",
 };
 
 }  // namespace

@@ -20,8 +20,8 @@ using Node = Expression::Node;
 using NodePtr = std::unique_ptr<Node>;
 
 constexpr std::array<std::string_view, 7> kAggregates = {"mean", "gmean", "median", "min", "max", "sum", "count"};
-constexpr std::array<std::string_view, 5> kPerRun = {"cycles", "warp_instructions", "thread_instructions", "watts",
-                                                     "joules"};
+constexpr std::array<std::string_view, 7> kPerRun = {"cycles", "warp_instructions", "thread_instructions", "watts",
+                                                     "joules", "first_completion",  "search_end"};
 constexpr std::array<std::string_view, 8> kPerTenant = {
     "ipc", "warp_ipc", "alone_ipc", "slowdown", "tenant_cycles", "tenant_instructions", "tenant_joules", "tenant_sms"};
 /// Quantities with a text, and those of them with a tenant besides.

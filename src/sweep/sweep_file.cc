@@ -391,9 +391,10 @@ class Reader {
     if (result.columns.empty()) mistakes_.add(result.line, "a table needs columns");
     read_neutral(table.find("neutral"), result);
     result.chart = table.text("chart");
-    const std::vector<std::string> kinds{"", "bar", "line", "stack", "none"};
+    const std::vector<std::string> kinds{"", "bar", "line", "stack", "curves", "none"};
     if (std::find(kinds.begin(), kinds.end(), result.chart) == kinds.end())
-      mistakes_.add(result.line, "chart must be \"bar\", \"line\", \"stack\" or \"none\", not \"{}\"", result.chart);
+      mistakes_.add(result.line, "chart must be \"bar\", \"line\", \"stack\", \"curves\" or \"none\", not \"{}\"",
+                    result.chart);
     result.y_title = table.text("y_title");
     result.mean = mean_of(table);
     result.printed = printed_of(table);

@@ -57,6 +57,9 @@ TEST(Reproduce, ContinuesAfterAnInterruptionAndEndsWithTheBoard) {
     EXPECT_TRUE(measured || *row.find("reason") != Tree("")) << row.text();
   }
   EXPECT_THAT(read_file((scratch.path() / "board" / "board.md").string()), HasSubstr("# The claims board"));
+  EXPECT_THAT(outcome.out, HasSubstr("board/index.html"));
+  for (const char* page : {"index.html", "paper_simt_mini.html", "run.html"})
+    EXPECT_TRUE(std::filesystem::exists(scratch.path() / "board" / page)) << page;
 }
 
 TEST(Reproduce, AFolderThatCannotBeMadeIsRefusedBeforeAnythingRuns) {

@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "frontend/stream_kind.h"
 #include "frontend/workload.h"
 #include "papers/designs.h"
+#include "stats/decision_log.h"
 #include "sweep/sweep_file.h"
 #include "timing/tenant_runs.h"
 
@@ -112,6 +114,23 @@ TEST(CdSearch, ProgramsPassTheirOwnChecksAndRunsObeyTheLaws) {
     moves += result.text.find("SMs have changed hands, ") != std::string::npos;
   }
   EXPECT_GT(moves, 0u) << "the log says when blocks had left SMs that others got";
+}
+
+/// Verdicts rest on it: a search that ends after a tenant has completed proves nothing.
+TEST(CdSearch, TheLogSaysWhenTheSearchHasEnded) {
+  std::vector<std::string> sets = kShort;
+  sets.emplace_back("run.until=window:20000");
+  const RunResult result = simulate(tenant_run("lbm cp", sets, {"cd_search"}, "cd_24sm"));
+  const auto text = [](const Tree& each) { return std::get<std::string>(each.find("text")->value); };
+  const auto& log = result.json.find("decisions")->items();
+  const auto ended = std::find_if(log.begin(), log.end(), [&](const Tree& each) { return text(each) == kSearchEnded; });
+  ASSERT_NE(ended, log.end());
+  ASSERT_NE(ended, log.begin());
+  const std::string last = text(*(ended - 1));
+  EXPECT_TRUE(last.starts_with("gets ") || last.ends_with("shares stay even") || last.ends_with("lose their power"))
+      << last;
+  EXPECT_EQ(*ended->find("cycle"), *(ended - 1)->find("cycle"));
+  EXPECT_EQ(std::count_if(log.begin(), log.end(), [&](const Tree& each) { return text(each) == kSearchEnded; }), 1);
 }
 
 TEST(CdSearch, ATimelineSaysWhatWasDecidedInEachEpoch) {

@@ -39,7 +39,8 @@ double ipc_of(const RunResult& result, u32 tenant) {
 }
 
 TEST(Window, RunsAShortProgramAgainToItsEnd) {
-  const u64 once = cycles_of(simulate(tenant_run("mm")));
+  const RunResult one = simulate(tenant_run("mm"));
+  const u64 once = cycles_of(one);
   const u64 cycles = 5 * once + once / 2;
   RunRequest request = window_of("mm", cycles);
   request.check = true;
@@ -49,6 +50,7 @@ TEST(Window, RunsAShortProgramAgainToItsEnd) {
   const Tree& tenant = tenant_of(result, 0);
   // Later executions find pages in TLBs, so that there may be more than five.
   EXPECT_GE(number(tenant, "completed_runs"), 5u);
+  EXPECT_EQ(number(tenant, "first_completion"), number(tenant_of(one, 0), "first_completion"));
   EXPECT_EQ(*tenant.find("capped"), Tree(false));
   EXPECT_EQ(number(tenant, "cycles"), cycles);
   EXPECT_DOUBLE_EQ(ipc_of(result, 0),
@@ -62,6 +64,7 @@ TEST(Window, ShorterThanTheProgramCutsItOff) {
   for (const u32 tenant : {0u, 1u}) {
     EXPECT_EQ(number(tenant_of(window, tenant), "completed_runs"), 0u);
     EXPECT_EQ(*tenant_of(window, tenant).find("capped"), Tree(true));
+    EXPECT_EQ(tenant_of(window, tenant).find("first_completion"), nullptr);
     EXPECT_GT(ipc_of(window, tenant), 0.0);
   }
   const RunResult limit = simulate(tenant_run("mm gups", {"run.until=cycles:3000"}));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "claims/board.h"
@@ -26,9 +27,12 @@ class FakeResults final : public ResultSource {
   std::size_t points() const override { return labels_.size(); }
   const Labels& labels(std::size_t point) const override { return labels_[point]; }
   std::optional<double> value(std::size_t point, const Quantity& quantity) override {
+    if (quantity.name == "search_end") return search_end;
+    if (quantity.name == "first_completion") return first_completion;
     if (quantity.name != "cycles") return std::nullopt;
     return cycles_[point];
   }
+  std::optional<double> search_end, first_completion;  // of every run
 
  private:
   std::vector<Labels> labels_;
@@ -183,6 +187,26 @@ TEST_F(ClaimBoard, ShortRunsOfADesignThatNeedsTimeAreTooShort) {
   EXPECT_THAT(row.reason, HasSubstr("it learns"));
 }
 
+/// Verdicts of runs whose search ends so; `asked` is whether the catalogue wants it to end before a tenant completes.
+TEST_F(ClaimBoard, ASearchThatEndsAfterATenantHasCompletedProvesNothing) {
+  FakeResults results = results_of(10);
+  const auto row_with = [&](std::optional<double> end, std::optional<double> completion, bool asked) {
+    results.search_end = end, results.first_completion = completion;
+    paper_.least.front().search_ends = asked;
+    return board_of(paper_, file_, &results, "p_tiny")[0];
+  };
+  const BoardRow late = row_with(1500, 1400, true);
+  EXPECT_EQ(late.verdict, "too short");
+  EXPECT_EQ(late.reason,
+            "A: the search ends in cycle 1500, after the first tenant has completed in cycle 1400: it learns (2 of 2 "
+            "workloads)");
+  EXPECT_EQ(row_with(3000, {}, true).verdict, "too short");
+  EXPECT_EQ(row_with(1500, 1600, true).verdict, "holds");
+  EXPECT_EQ(row_with(1500, {}, true).verdict, "holds");
+  EXPECT_EQ(row_with({}, 1400, true).verdict, "holds") << "nobody knows";
+  EXPECT_EQ(row_with(1500, 1400, false).verdict, "holds");
+}
+
 TEST_F(ClaimBoard, ClaimsAboutRealHardwareAreMarked) {
   FakeResults results = results_of(10);
   const BoardRow row = board_of(paper_, file_, &results, "p_tiny")[3];
@@ -282,6 +306,31 @@ TEST(ClaimFiles, EveryClaimIsMeasuredOrSaysWhyNot) {
       EXPECT_NO_THROW(mistakes.raise());
       for (const Claim& claim : file.claims)
         EXPECT_TRUE(claim.why.empty() || std::filesystem::exists(source_folder() + "/" + claim.why)) << claim.id;
+    }
+  }
+}
+
+/// How long runs are: outside tiny, MASK and the CD-search have two million cycles and DWS has 1 G thread instructions.
+/// MASK has ten epochs and the search one million cycles at tiny.
+TEST(ClaimFiles, RunsAreAsLongAsTheirMechanismsNeed) {
+  for (const char* name : {"mask", "cdsearch", "dws"}) {
+    const std::string path = source_folder() + "/configs/reproduce/" + name + ".toml";
+    for (const std::string size : {"tiny", "small", "paper"}) {
+      Mistakes mistakes(path);
+      for (const Grid& grid : parse_sweep(path, read_file(path), size, mistakes).grids) {
+        if (grid.name == "by_dram") continue;  // it classifies, and is done with that after 45,000 cycles
+        const std::string where = path + " " + size + " " + grid.name;
+        ASSERT_EQ(grid.untils.size(), 1u) << where;
+        const std::string& until = grid.untils.front();
+        if (std::string_view(name) != "dws" || until != "completed") {
+          EXPECT_EQ(until, size == "tiny" ? "window:1000000" : "window:2000000") << where;
+          continue;
+        }
+        const auto cap = std::find_if(grid.axes.begin(), grid.axes.end(),
+                                      [](const Axis& axis) { return axis.key == "run.instruction_cap"; });
+        ASSERT_NE(cap, grid.axes.end()) << where;
+        EXPECT_EQ(cap->values, std::vector{Tree(u64{size == "tiny" ? 32'000'000u : 1'000'000'000u})}) << where;
+      }
     }
   }
 }

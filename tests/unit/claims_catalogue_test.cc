@@ -52,6 +52,15 @@ TEST(ClaimCatalogue, EveryPaperIsCarriedWithAllItsClaims) {
   EXPECT_EQ(simulated, 203u);
 }
 
+TEST(ClaimCatalogue, TheSearchOfCdMustEndBeforeATenantCompletes) {
+  const PaperClaims paper = read_claims(source_folder(), "cdsearch");
+  ASSERT_EQ(paper.least.size(), 1u);
+  EXPECT_TRUE(paper.least.front().search_ends);
+  EXPECT_FALSE(read_claims(source_folder(), "mask").least.front().search_ends);
+  EXPECT_THAT(refusal(std::string(kHead) + "[[least]]\ndesigns = [\"d\"]\nsearch_ends = 1\nreason = \"r\"\n"),
+              HasSubstr("search_ends must be true or false, not 1"));
+}
+
 TEST(ClaimCatalogue, AMistakeIsNamedWithItsLine) {
   EXPECT_THAT(refusal(claim_with("value = 3\nunit = \"percent\"\ndirection = \"increase\"\nbound = \"approx\"\n")),
               AllOf(HasSubstr("c.toml:4"), HasSubstr("unit = \"percent\" is not known"), HasSubstr("percent_change")));

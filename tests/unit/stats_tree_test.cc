@@ -272,6 +272,16 @@ TEST(StatPattern, WithBracesItNamesOneCell) {
   EXPECT_TRUE(names_stat("mmu.*.blame.queue{tenant=0 holder=1}", "mmu.0.blame.queue{tenant=0 holder=1}"));
 }
 
+TEST(StatPattern, NamesTheBucketsBelowAValue) {
+  EXPECT_TRUE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.queued{from=0}"));
+  EXPECT_TRUE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.queued{from=8}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.queued{from=16}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.queued"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.queued{sum}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued{from<16}", "gpu.mmu.0.concurrent{from=8}"));
+  EXPECT_FALSE(names_stat("gpu.mmu.*.queued{from<many}", "gpu.mmu.0.queued{from=8}"));
+}
+
 TEST(Histogram, EveryValueFallsIntoTheBucketWhoseBoundsEncloseIt) {
   for (const u32 width : {0u, 3u}) {
     const Histogram histogram(width);

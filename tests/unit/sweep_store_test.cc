@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "engine/check.h"
+#include "report/report.h"
+#include "stats/decision_log.h"
 #include "store/store.h"
 #include "store/store_schema.h"
 #include "support/scratch.h"
@@ -21,8 +23,10 @@ Tree result_of(double ipc) {
     "run": {{"cycles": 100, "warp_instructions": 10, "thread_instructions": 320, "wall_seconds": 0.5,
              "warp_instructions_per_second": 20, "cycles_per_second": 200, "peak_rss_bytes": 4096, "digest": "d"}},
     "tenants": [{{"name": "gups", "workload": "gups", "ptx_hash": "p", "sms": 24, "cycles": 100, "warp_instructions": 10,
-                  "thread_instructions": 320, "ipc": {}, "warp_ipc": 0.1, "completed_runs": 1, "capped": false, "faults": []}}],
-    "kernels": [{{"tenant": 0, "name": "k", "cycles": 90, "warp_instructions": 10, "thread_instructions": 320, "ipc": 3.5}}],
+                  "thread_instructions": 320, "ipc": {}, "warp_ipc": 0.1, "completed_runs": 1,
+                  "first_completion": 80, "capped": false, "faults": []}}],
+    "kernels": [{{"tenant": 0, "name": "k", "cycles": 90, "warp_instructions": 10, "thread_instructions": 320, "ipc": 3.5,
+                  "began": 5, "ended": 95}}],
     "metrics": {{"total_ipc": {}}},
     "stats": {{"l2": {{"0": {{"hits": {{"unit": "accesses", "tenants": [5]}}, "cycles": {{"unit": "cycles", "value": 9}}}}}}}}}})",
                                 ipc, ipc),
@@ -151,14 +155,38 @@ TEST_F(StoreTest, AnOlderOneIsBroughtUpToDateAndLosesNothing) {
     old.run(
         "INSERT INTO job VALUES (1, 'kept', 'done', 'm', 't', 's', 1, '', 'c', 'r', 'c', 'g', 'd', 1, 2, 3, 4.0, 0, "
         "'')");
+    old.run("INSERT INTO kernel VALUES (1, 0, 0, 'k', 90, 10, 320, 3.5)");
     EXPECT_EQ(old.number("PRAGMA user_version"), 1u);
   }
   EXPECT_THAT(refusal([&] { Store::existing(path()); }), HasSubstr("has an older schema"));
   Store store(path());
   EXPECT_EQ(store.database().number("PRAGMA user_version"), store_schema());
   EXPECT_TRUE(store.states().at("kept").done);
+  EXPECT_EQ(store.database().text("SELECT cycles || ',' || coalesce(began, 'none') FROM kernel"), "90,none");
   store.put_sweep("s", "file", {});
   EXPECT_EQ(store.sweeps(), std::vector<std::string>{"s"});
+}
+
+TEST_F(StoreTest, TellsWhenASearchEndedAndATenantCompleted) {
+  Store store(path());
+  const auto value = [&](const char* name, const std::vector<std::pair<u64, std::string>>& log) {
+    Tree result = result_of(2);
+    Tree::List decisions;
+    for (const auto& [cycle, text] : log)
+      decisions.push_back({{"cycle", cycle}, {"tenant", Tree()}, {"text", text}, {"sms", Tree(Tree::List{})}});
+    if (!log.empty()) result["decisions"] = Tree(std::move(decisions));
+    store.put_result(job_named("a"), result, 1);
+    store.put_sweep("s", "file", {{"g", {{"gpu", "x"}}, "a", {}, "r"}});
+    return stored_results(store, "s")->value(0, {name, std::nullopt, ""});
+  };
+  const std::string ended(kSearchEnded);
+  EXPECT_EQ(value("first_completion", {}), 80);
+  EXPECT_FALSE(value("search_end", {})) << "nobody searched";
+  EXPECT_EQ(value("search_end", {{10, "begin"}, {70, "gets 2 SMs more"}, {70, ended}, {75, "moved"}}), 70);
+  EXPECT_EQ(value("search_end", {{10, "begin"}, {20, ended}, {30, "begin"}, {90, ended}}), 90) << "it began again";
+  EXPECT_EQ(value("search_end", {{10, "begin"}}), 100) << "the last cycle of the run";
+  store.database().run("UPDATE kernel SET began = NULL");
+  EXPECT_FALSE(stored_results(store, "s")->value(0, {"search_end", std::nullopt, ""})) << "stored before it was known";
 }
 
 TEST_F(StoreTest, OneOfTheFutureIsRefusedAndLeftAlone) {
@@ -168,7 +196,7 @@ TEST_F(StoreTest, OneOfTheFutureIsRefusedAndLeftAlone) {
   }
   const std::string before = bytes();
   EXPECT_EQ(refusal([&] { Store{path()}; }),
-            path() + ": has schema 99, and this version of Terrace knows schemas up to 3; use a newer version");
+            path() + ": has schema 99, and this version of Terrace knows schemas up to 4; use a newer version");
   EXPECT_EQ(bytes(), before);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/check.h"
+#include "stats/decision_log.h"
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -42,9 +43,11 @@ void Partition::act(Cycle now) {
 }
 
 void Partition::ask(SmPartitioner::Occasion occasion, Cycle now) {
+  const bool searched = policy_->searching();
   const SmPlan plan = policy_->divide(situation(occasion, now), plan_);
   if (plan != plan_) carry_out(plan, now);
   keep_log();
+  if (searched && !policy_->searching() && !decisions_.empty()) write_down({now, {}, std::string(kSearchEnded), {}});
   stay_awake(now);
 }
 

@@ -43,10 +43,22 @@ terrace.cell_number = function (text) {
   return found ? {value: Number(found[1]), half: Number(found[2] || 0)} : null;
 };
 
+// Columns "CURVE @ X": a curve for each name, a chart for each row of the table.
+terrace.curves = function (table) {
+  const columns = table.header.slice(1).map((title) => title.split(" @ "));
+  const names = terrace.unique(columns.map(([name]) => name)), labels = terrace.unique(columns.map(([, x]) => x));
+  return table.rows.map((row) => ({title: row[0], labels: labels.slice(), series: names.map((name, colour) => ({name, colour, values: labels.map((label) => {
+    const at = columns.findIndex(([its, x]) => its === name && x === label), cell = at < 0 ? null : terrace.cell_number(row[at + 1]);
+    return cell ? cell.value : null;
+  })}))}));
+};
+
 // Grouped bars: a group for each row, a bar for each column. Columns of quite another size than the first are there, but
 // switched off.
 terrace.table_chart = function (table) {
   const labels = table.rows.map((row) => row[0]);
+  if (table.chart === "curves")
+    return terrace.el("div.grid", {}, terrace.curves(table).map((panel) => terrace.chart({kind: "line", title: table.title, labels: panel.labels, series: panel.series, y_title: table.y_title})));
   const columns = table.header.slice(1).map((name, i) => {
     const cells = table.rows.map((row) => terrace.cell_number(row[i + 1]));
     return {name, values: cells.map((cell) => cell ? cell.value : null), half: cells.map((cell) => cell ? cell.half : 0),

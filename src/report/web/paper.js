@@ -64,8 +64,10 @@ terrace.with_printed = function (labels, series, spec, board) {
 
 terrace.paper_chart = function (spec, labels, series, board, low) {
   const any = terrace.with_printed(labels, series, spec, board);
+  // Shares of a whole end at 100.
+  const whole = spec.kind === "stack" && labels.every((_, i) => terrace.sum(series.map((each) => each.values[i] || 0)) < 100.5) && labels.some((_, i) => terrace.sum(series.map((each) => each.values[i] || 0)) > 99);
   const chart = terrace.chart({kind: spec.kind, labels, series, y_title: spec.y_title, x_title: spec.x_title, neutral: spec.neutral ?? undefined, title: spec.title,
-    low, slim: true});
+    low, slim: true, y_max: whole ? 100 : undefined});
   return {chart, any};
 };
 
@@ -95,9 +97,20 @@ terrace.paper_plot = function (plot, board) {
 
 terrace.chart_note = (printed, note) => printed || note ? terrace.el("figcaption", {}, printed ? [terrace.el("span.tick"), " printed. "] : "", note || "") : "";
 
+terrace.paper_curves = function (table, board) {
+  const el = terrace.el;
+  const panels = terrace.curves(table).map((panel) => ({...panel, ...terrace.paper_chart({...table, kind: "line", mean: ""}, panel.labels, panel.series, board, table.rows.length > 1)}));
+  const numbers = terrace.table([{title: "", left: true, text: (row) => row.name}].concat(panels[0].labels.map((label, i) => (
+    {title: label, text: (row) => terrace.number(row.values[i]), value: (row) => row.values[i] ?? NaN}))),
+  panels.flatMap((panel) => panel.series.map((each) => ({name: panels.length > 1 ? `${panel.title}, ${each.name}` : each.name, values: each.values}))));
+  return el("div.redrawn", {}, el("h4", {}, table.title), panels.length === 1 ? panels[0].chart : el("div.grid.small", {}, panels.map((panel) => el("div", {}, el("b", {}, panel.title), panel.chart))),
+    terrace.chart_note(panels.some((panel) => panel.any), table.notes.join(" ")), el("details", {}, el("summary", {}, "As numbers"), numbers));
+};
+
 terrace.paper_table = function (table, board) {
   const el = terrace.el;
   if (table.problem) return el("p.soft", {}, `${table.title}: ${table.problem}`);
+  if (table.chart === "curves") return terrace.paper_curves(table, board);
   const labels = table.rows.map((row) => row[0]);
   const series = table.header.slice(1).map((name, i) => {
     const cells = table.rows.map((row) => terrace.cell_number(row[i + 1]));
@@ -136,8 +149,9 @@ terrace.printed_bars = function (rows, title) {
 
 terrace.verdict_counts = (rows) => ["holds", "direction holds", "does not hold", "too short", "not measured"].map((verdict) => [verdict, rows.filter((row) => row.verdict === verdict).length])
   .filter(([, count]) => count);
+terrace.verdict_of_many = (verdict, count) => count === 1 ? verdict : ({"holds": "hold", "does not hold": "do not hold"})[verdict] || verdict;
 terrace.verdict_chips = (rows) => terrace.verdict_counts(rows).map(([verdict, count]) =>
-  [terrace.el(`span.verdict.${terrace.verdict_class(verdict)}`, {}, `${count} ${verdict}`), " "]);
+  [terrace.el(`span.verdict.${terrace.verdict_class(verdict)}`, {}, `${count} ${terrace.verdict_of_many(verdict, count)}`), " "]);
 
 terrace.pages.paper = async function (main, data) {
   const el = terrace.el;
