@@ -118,6 +118,8 @@ class Gpu {
   /// What the SM partitioner measured and decided, in the order of time.
   const std::vector<SmDecision>& decisions() const;
   const std::vector<KernelRecord>& kernels() const { return launches_->kernels(); }
+  /// As if they had ended now.
+  std::vector<KernelRecord> kernels_under_way() const { return launches_->under_way(now()); }
   StatTree& stats() { return stats_; }
 
  private:

@@ -45,7 +45,8 @@ struct LiveServer::Threads {
   std::thread listener;
 };
 
-LiveServer::LiveServer(LiveBoard& board, const LiveAddress& address) : threads_(std::make_unique<Threads>()) {
+LiveServer::LiveServer(LiveBoard& board, const LiveAddress& address, const LiveAssets& assets)
+    : threads_(std::make_unique<Threads>()) {
   httplib::Server& server = threads_->server;
   server.new_task_queue = [] { return new httplib::ThreadPool(2); };
   server.set_keep_alive_max_count(1000);
@@ -61,6 +62,14 @@ LiveServer::LiveServer(LiveBoard& board, const LiveAddress& address) : threads_(
   server.Get("/", [](const httplib::Request&, httplib::Response& answer) {
     answer.set_content(live_page(), "text/html; charset=utf-8");
   });
+  const auto asset = [&](const char* path, std::string_view text, const char* type) {
+    server.Get(path, [text, type](const httplib::Request&, httplib::Response& answer) {
+      answer.set_content(text.data(), text.size(), type);
+    });
+  };
+  asset("/style.css", assets.style, "text/css; charset=utf-8");
+  asset("/chart.js", assets.chart_script, "text/javascript; charset=utf-8");
+  asset("/terrace.js", assets.script, "text/javascript; charset=utf-8");
   server.Get("/samples", [&board](const httplib::Request& request, httplib::Response& answer) {
     u64 from = 0;
     const std::string text = request.get_param_value("from");

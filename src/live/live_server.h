@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "live/live_board.h"
 
@@ -17,11 +18,16 @@ struct LiveAddress {
 /// An InputError when it is none, or when others could reach it and `open` is false.
 LiveAddress parse_live_address(const std::string& text, bool open);
 
+/// What the page draws with: the style sheet and scripts of reports. They are part of the program and live as long.
+struct LiveAssets {
+  std::string_view style, chart_script, script;
+};
+
 /// Serves until it is destroyed. The board must live as long.
 class LiveServer {
  public:
   /// An InputError when the port cannot be had.
-  LiveServer(LiveBoard& board, const LiveAddress& address);
+  LiveServer(LiveBoard& board, const LiveAddress& address, const LiveAssets& assets);
   ~LiveServer();
   LiveServer(const LiveServer&) = delete;
   LiveServer& operator=(const LiveServer&) = delete;
@@ -34,7 +40,7 @@ class LiveServer {
   std::string url_;
 };
 
-/// The page, whole: it loads nothing from elsewhere.
+/// The page. It loads the assets from its own server and nothing from elsewhere.
 const char* live_page();
 
 }  // namespace terrace

@@ -269,6 +269,8 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                  {"kernels", describe_kernels(gpu.kernels())},
                  {"metrics", Tree{{"total_ipc", total_ipc}}},
                  {"stats", gpu.stats().json()}};
+  if (const auto under_way = gpu.kernels_under_way(); !under_way.empty())
+    result.json["kernels_under_way"] = describe_kernels(under_way);
   result.text = table.plain() + fmt::format(
                                     "\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, "
                                     "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",

@@ -130,12 +130,16 @@ void Store::put_tenants(u64 number, const Tree& result) {
   }
   Statement kernel(*database_, "INSERT INTO kernel VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   index = 0;
-  for (const Tree& tree : part(result, "kernels").items()) {
-    kernel.bind(number).bind(index++);
-    bind_members(kernel, tree,
-                 {"tenant", "name", "cycles", "warp_instructions", "thread_instructions", "ipc", "began", "ended"});
-    kernel.run();
-  }
+  const auto put_kernels = [&](const Tree& list, bool ended) {
+    for (const Tree& tree : list.items()) {
+      kernel.bind(number).bind(index++);
+      bind_members(kernel, tree,
+                   {"tenant", "name", "cycles", "warp_instructions", "thread_instructions", "ipc", "began"});
+      kernel.bind(ended ? cell_of(part(tree, "ended")) : Cell()).run();
+    }
+  };
+  put_kernels(part(result, "kernels"), true);
+  if (const Tree* under_way = result.find("kernels_under_way")) put_kernels(*under_way, false);
 }
 
 /// The number of a statistic's name in this file.

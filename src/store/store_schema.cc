@@ -139,7 +139,7 @@ CREATE VIEW epochs AS
     // 4: when kernels began and ended, and when tenants completed. Nothing in jobs that were stored before.
     R"(
 ALTER TABLE kernel ADD COLUMN began INTEGER;            -- cycle
-ALTER TABLE kernel ADD COLUMN ended INTEGER;            -- cycle
+ALTER TABLE kernel ADD COLUMN ended INTEGER;            -- cycle; nothing: it had not ended when the run did
 ALTER TABLE tenant ADD COLUMN first_completion INTEGER; -- cycle; nothing: it never completed
 )",
 };

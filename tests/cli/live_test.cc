@@ -86,6 +86,9 @@ TEST(Live, ShowsARunPausesItAndStopsIt) {
   await([&] { return last_cycle(port) > 0; });
   if (HasFailure()) return;
   EXPECT_THAT(get(port, "/"), HasSubstr("<title>Terrace</title>"));
+  EXPECT_THAT(get(port, "/terrace.js"), HasSubstr("terrace.chart = ")) << "the charts of reports";
+  EXPECT_THAT(get(port, "/chart.js"), HasSubstr("Chart.js"));
+  EXPECT_THAT(get(port, "/style.css"), HasSubstr(".plot"));
   const Tree seen = samples(port);
   EXPECT_EQ(*seen.find("kind"), Tree("run"));
   EXPECT_EQ(seen.find("samples")->items().back().find("tenants")->items().size(), 2u);

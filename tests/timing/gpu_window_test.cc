@@ -51,6 +51,7 @@ TEST(Window, RunsAShortProgramAgainToItsEnd) {
   // Later executions find pages in TLBs, so that there may be more than five.
   EXPECT_GE(number(tenant, "completed_runs"), 5u);
   EXPECT_EQ(number(tenant, "first_completion"), number(tenant_of(one, 0), "first_completion"));
+  EXPECT_EQ(one.json.find("kernels_under_way"), nullptr) << "it had ended";
   EXPECT_EQ(*tenant.find("capped"), Tree(false));
   EXPECT_EQ(number(tenant, "cycles"), cycles);
   EXPECT_DOUBLE_EQ(ipc_of(result, 0),
@@ -65,6 +66,7 @@ TEST(Window, ShorterThanTheProgramCutsItOff) {
     EXPECT_EQ(number(tenant_of(window, tenant), "completed_runs"), 0u);
     EXPECT_EQ(*tenant_of(window, tenant).find("capped"), Tree(true));
     EXPECT_EQ(tenant_of(window, tenant).find("first_completion"), nullptr);
+    EXPECT_EQ(number(window.json.find("kernels_under_way")->items()[tenant], "tenant"), tenant);
     EXPECT_GT(ipc_of(window, tenant), 0.0);
   }
   const RunResult limit = simulate(tenant_run("mm gups", {"run.until=cycles:3000"}));

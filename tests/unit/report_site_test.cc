@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "engine/check.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/site/board.h"
+#include "report/site/runs.h"
 #include "store/store.h"
 #include "support/scratch.h"
 
@@ -47,6 +50,54 @@ TEST(ReportBoard, APageSaysWhatAVerdictRestsOn) {
   EXPECT_EQ(*real.find("measured_number"), Tree());
   EXPECT_EQ(*real.find("hardware"), Tree(true));
   EXPECT_EQ(*real.find("workloads"), Tree("")) << "it was not measured";
+}
+
+/// A run of 100,000 cycles, so that a pixel is 100 of them.
+TEST(ReportRuns, LaunchesThatFollowEachOtherCloselyAreOneBarOfTheTimeline) {
+  const Scratch scratch;
+  Store store((scratch.path() / "a.db").string());
+  Tree::List kernels;
+  const auto add = [&](u64 tenant, const char* name, u64 began, u64 ended) {
+    kernels.push_back({{"tenant", tenant},
+                       {"name", name},
+                       {"cycles", ended - began},
+                       {"warp_instructions", u64{1}},
+                       {"thread_instructions", u64{32}},
+                       {"ipc", 1.0},
+                       {"began", began},
+                       {"ended", ended}});
+  };
+  add(0, "k", 0, 5'000);
+  add(0, "k", 5'050, 9'000);    // close
+  add(1, "k", 9'000, 9'500);    // another tenant's
+  add(0, "l", 9'010, 9'400);    // another kernel
+  add(0, "k", 9'090, 20'000);   // still close to the second
+  add(0, "k", 20'200, 30'000);  // not close
+  const Tree tenant = parse_json(R"({"name": "t", "workload": "t", "ptx_hash": "p", "sms": 1, "cycles": 9,
+    "warp_instructions": 1, "thread_instructions": 32, "ipc": 1.0, "warp_ipc": 1.0, "completed_runs": 1,
+    "capped": false, "faults": []})",
+                                 "tenant");
+  Tree result = parse_json(R"({"schema": "terrace.run/1",
+    "run": {"cycles": 100000, "warp_instructions": 1, "thread_instructions": 32, "wall_seconds": 1.0,
+      "warp_instructions_per_second": 1, "cycles_per_second": 1, "peak_rss_bytes": 1, "digest": "d"},
+    "metrics": {"total_ipc": 1.0}, "stats": {}})",
+                           "result");
+  result["tenants"] = Tree(Tree::List{tenant, tenant});
+  result["kernels"] = Tree(std::exchange(kernels, {}));
+  add(1, "l", 99'000, 100'000);
+  result["kernels_under_way"] = Tree(std::move(kernels));
+  Job job;
+  job.id = "0a";
+  job.tenants = "t t";
+  store.put_result(job, result, 1);
+  const Tree page = StoredRuns(store).page("0a");
+  std::vector<std::string> spans;
+  for (const Tree& span : page.find("spans")->items())
+    spans.push_back(fmt::format("{} {} {}-{} {}", span.find("tenant")->text(),
+                                std::get<std::string>(span.find("name")->value), span.find("from")->text(),
+                                span.find("to")->text(), span.find("launches")->text()));
+  EXPECT_THAT(spans, ::testing::ElementsAre("0 k 0-20000 3", "0 l 9010-9400 1", "0 k 20200-30000 1", "1 k 9000-9500 1",
+                                            "1 l 99000-100000 1"));
 }
 
 TEST(ReportPlot, StackedBarsStandOnEachOther) {

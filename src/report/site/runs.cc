@@ -47,6 +47,8 @@ constexpr std::string_view kPower = "gpu.power.";
 constexpr std::string_view kBlame = ".blame.";
 /// A chart on a wide screen shows no more.
 constexpr std::size_t kMostPoints = 240;
+/// About as wide as a page is.
+constexpr u64 kMostPixels = 1000;
 
 std::string_view without_label(std::string_view name) {
   return name.substr(0, name.find('{'));
@@ -241,6 +243,44 @@ Tree StoredRuns::kernels(u64 number) {
   return list;
 }
 
+/// When kernels ran. Launches of one kernel that follow each other closely are one span: a page is some thousand pixels wide.
+Tree StoredRuns::spans(u64 number) {
+  struct Span {
+    u64 tenant;
+    std::string name;
+    u64 from, to, launches;
+  };
+  std::vector<Span> spans;
+  std::map<std::pair<u64, std::string>, std::size_t> latest;  // of a tenant's kernel
+  Statement length(store_.database(), "SELECT cycles FROM job WHERE number = ?");
+  const u64 pixel = length.bind(number).step() && !length.is_null(0) ? length.number(0) / kMostPixels : 0;
+  Statement rows(
+      store_.database(),
+      "SELECT tenant, name, began, coalesce(ended, began + cycles) FROM kernel WHERE job = ? AND began IS NOT NULL "
+      "ORDER BY tenant, began");
+  rows.bind(number);
+  while (rows.step()) {
+    const Span next{rows.number(0), rows.text(1), rows.number(2), rows.number(3), 1};
+    const auto [found, first] = latest.try_emplace({next.tenant, next.name}, spans.size());
+    if (!first && next.from <= spans[found->second].to + pixel) {
+      Span& last = spans[found->second];
+      last.to = std::max(last.to, next.to);
+      ++last.launches;
+      continue;
+    }
+    found->second = spans.size();
+    spans.push_back(next);
+  }
+  Tree list = Tree::list();
+  for (const Span& span : spans)
+    list.push({{"tenant", span.tenant},
+               {"name", span.name},
+               {"from", span.from},
+               {"to", span.to},
+               {"launches", span.launches}});
+  return list;
+}
+
 Tree StoredRuns::decisions(u64 number) {
   Tree list = Tree::list();
   Statement rows(store_.database(), "SELECT cycle, tenant, text, sms FROM decision WHERE job = ? ORDER BY decision");
@@ -317,6 +357,7 @@ Tree StoredRuns::page(const std::string& id) {
     page["metrics"] = std::move(metrics);
   }
   page["kernels"] = kernels(number);
+  page["spans"] = spans(number);
   page["decisions"] = decisions(number);
   add_stats(number, count, page);
   page["over_time"] = epochs(number);

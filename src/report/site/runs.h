@@ -33,6 +33,7 @@ class StoredRuns {
   void add_list_entry(const Statement& job);
   Tree tenants(u64 number, const Use* use);
   Tree kernels(u64 number);
+  Tree spans(u64 number);
   Tree decisions(u64 number);
   void add_stats(u64 number, u32 tenants, Tree& page);
   Tree epochs(u64 number);

@@ -185,6 +185,46 @@ terrace.chart = function (spec) {
   terrace.theme.redraw.push(() => { if (canvas.isConnected) draw(); });
   return slots > 90 ? el("div.wide", {}, plot) : plot;
 };
+
+// Bars from one moment to another, in rows. spec: {title, rows: [name], x_title, series: [{name, colour, spans: [{row, from, to, tip}], pale: every
+// other one}]}
+terrace.span_chart = function (spec) {
+  const el = terrace.el;
+  const canvas = el("canvas", {role: "img", "aria-label": spec.title});
+  const plot = el("div.plot", {}, canvas);
+  const named = spec.series.length < 13;
+  plot.style.height = `${5 + 2.2 * spec.rows.length + (named ? 2 : 0)}rem`;
+  let chart = null;
+  function draw() {
+    if (chart) chart.destroy();
+    const soft = terrace.theme.colour("soft"), grid = terrace.theme.colour("line");
+    chart = new Chart(canvas, {
+      type: "bar",
+      data: {labels: spec.rows, datasets: spec.series.map((series, i) => {
+        const colour = terrace.colour(series.colour ?? i);
+        return {label: series.name, data: series.spans.map((span) => ({x: [span.from, span.to], y: spec.rows[span.row]})), grouped: false, borderColor: colour,
+          backgroundColor: series.spans.map((_, j) => series.pale && j % 2 ? pale(colour) : colour + "cc"), borderWidth: 0, minBarLength: 1, barPercentage: 0.85, categoryPercentage: 0.9};
+      })},
+      options: {
+        indexAxis: "y", animation: false, responsive: true, maintainAspectRatio: false, interaction: {mode: "nearest", intersect: true},
+        plugins: {
+          legend: {display: named, position: "bottom", labels: {color: soft, boxWidth: 12, boxHeight: 12,
+            generateLabels: (of) => Chart.defaults.plugins.legend.labels.generateLabels(of).map((label) => ({...label, fillStyle: label.strokeStyle}))}},
+          tooltip: {callbacks: {title: () => "", label: (item) => spec.series[item.datasetIndex].spans[item.dataIndex].tip}},
+        },
+        scales: {
+          x: {type: "linear", min: 0, max: spec.x_max, title: {display: Boolean(spec.x_title), text: spec.x_title, color: soft}, ticks: {color: soft, callback: (x) => terrace.short(x)}, grid: {color: grid, drawBorder: false}},
+          y: {ticks: {color: soft, autoSkip: false}, grid: {display: false, drawBorder: false}},
+        },
+      },
+    });
+    canvas.dataset.points = terrace.sum(spec.series.map((series) => series.spans.length));
+  }
+  plot.draw = draw;
+  terrace.waiting.push(draw);
+  terrace.theme.redraw.push(() => { if (canvas.isConnected) draw(); });
+  return plot;
+};
 terrace.waiting = [];
 terrace.draw_waiting = () => { for (const draw of terrace.waiting.splice(0)) draw(); };
 

@@ -120,6 +120,27 @@ terrace.time_figures = function (run) {
   ].filter((figure) => figure);
 };
 
+// Kernels of each tenant, which SMs an SM partitioner gave to whom, and epochs, along one axis of time.
+terrace.timeline = function (run) {
+  if (!run.spans.length) return null;
+  const rows = terrace.tenant_names(run);
+  const cycles = (from, to) => `cycles ${terrace.number(from)} to ${terrace.number(to)}`;
+  const series = terrace.unique(run.spans.map((span) => span.name)).map((name) => ({name, spans: run.spans.filter((span) => span.name === name).map((span) => (
+    {row: span.tenant, from: span.from, to: span.to, tip: `${name}${span.launches > 1 ? `, ${`${terrace.number(span.launches)} launches`}` : ""}: ${cycles(span.from, span.to)}`}))}));
+  if (run.decisions.length) {
+    const last = run.decisions.filter((each, i) => i + 1 === run.decisions.length || run.decisions[i + 1].cycle > each.cycle);
+    rows.push("SMs");
+    series.push({name: "SMs of each tenant", colour: 7, pale: true, spans: last.map((each, i) => ({row: rows.length - 1, from: each.cycle, to: i + 1 < last.length ? last[i + 1].cycle : run.cycles,
+      tip: `${each.sms.join(" + ")} SMs from cycle ${terrace.number(each.cycle)}: ${each.text}`}))});
+  }
+  if (run.over_time) {
+    const ends = run.over_time.ends;
+    rows.push("epochs");
+    series.push({name: "epochs", colour: 6, pale: true, spans: ends.map((end, i) => ({row: rows.length - 1, from: i ? ends[i - 1] : 0, to: end, tip: `epoch ${i}: ${cycles(i ? ends[i - 1] : 0, end)}`}))});
+  }
+  return terrace.span_chart({title: "When kernels ran", rows, series, x_title: "cycles", x_max: run.cycles});
+};
+
 terrace.decision_table = (run) => terrace.table([
   {title: "cycle", text: (row) => terrace.number(row.cycle), value: (row) => row.cycle},
   {title: "tenant", left: true, text: (row) => row.tenant === null ? "all" : terrace.tenant_names(run)[row.tenant]},
@@ -153,6 +174,9 @@ terrace.show_run = function (main, run, data) {
   const map = terrace.blame_map(run);
   if (map) main.append(el("h2", {}, "Who waits for whom"), el("div.card", {}, map, el("figcaption", {},
     "Cycles that requests waited, as shares of all that the tenant waited. Blue: for itself; red: for another tenant; grey: for nobody in particular.")));
+  const when = terrace.timeline(run);
+  if (when) main.append(el("h2", {}, "Timeline"), el("div.card", {}, when, el("figcaption", {}, "When the kernels of each tenant ran; launches that follow each other closely are one bar.",
+    run.decisions.length ? " The row of SMs changes its shade whenever the SM partitioner decides." : "", " Every launch, walk and request: terrace run --timeline FILE.")));
   main.append(el("h2", {}, "Over time"));
   if (run.over_time) main.append(el("div.grid", {}, terrace.time_figures(run)), el("p.soft", {}, `A point for each ${terrace.number(run.over_time.every)} cycles or a little more.`));
   else main.append(el("div.card", {}, el("p", {}, "This run kept no statistics over time. A sweep keeps them with"), el("pre", {}, "terrace sweep FILE.toml --epochs 5000")));
