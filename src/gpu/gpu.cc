@@ -20,7 +20,8 @@ namespace {
 /// Streams that SMs cannot use at once tick on one thread, with the same results.
 Scheduler::Options possible(Scheduler::Options options, const std::vector<TenantSetup>& tenants) {
   for (const TenantSetup& tenant : tenants) {
-    if (!tenant.stream->serves_threads()) options.threads = 1;
+    // A machine that only lists its statistics has none.
+    if (tenant.stream == nullptr || !tenant.stream->serves_threads()) options.threads = 1;
   }
   return options;
 }
