@@ -39,7 +39,7 @@ class LocalExecutor : public ::testing::Test {
 };
 
 TEST_F(LocalExecutor, GivesTheJobItsFilesAndTellsHowItEnded) {
-  const auto executor = make("echo \"$1 $2 $4 $6\" > \"$5\"; exit 0");
+  const auto executor = make("echo \"$1 $2 $4 $6 $7 $8\" > \"$5\"; exit 0");
   executor->start(task("a"));
   const auto ended = all(*executor);
   ASSERT_EQ(ended.size(), 1u);
@@ -47,7 +47,7 @@ TEST_F(LocalExecutor, GivesTheJobItsFilesAndTellsHowItEnded) {
   EXPECT_EQ(ended[0].exit_code, 0);
   std::string line;
   std::getline(std::ifstream(scratch_.path() / "a.json") >> std::ws, line);
-  EXPECT_EQ(line, "run --gpu --json --quiet");
+  EXPECT_EQ(line, "run --gpu --json --threads 1 --quiet");
 }
 
 TEST_F(LocalExecutor, KeepsWhatAFailedJobSaid) {
