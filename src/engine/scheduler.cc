@@ -97,7 +97,7 @@ Scheduler::End Scheduler::run_alone(Cycle until) {
     tick_wheel(wheel_, 0);
     if (std::exchange(own.commit, false)) run_deferred();
     if (std::exchange(own.commit_apart, false)) commit_apart(0);
-    ++now_;
+    wheel_.advance(++now_);  // a wake-up for the cycle that is over, which nobody may ask for, does not bring it back
     if (own.stop) [[unlikely]]
       return End::kStopped;
   }

@@ -158,6 +158,7 @@ void TickTeam::work_tick(u32 thread) {
   read_post(thread, call_.ticked - 1);
   one.wheel->advance(scheduler_.now_);
   scheduler_.tick_wheel(*one.wheel, thread);
+  one.wheel->advance(scheduler_.now_ + 1);
   one.report.asked = take_asked(thread);
   look(thread);
 }
@@ -217,6 +218,7 @@ TickTeam::Asked TickTeam::tick_gathered() {
     const Cycle again = scheduler_.tick_unit(unit);
     if (again != kNever) all_.wake(unit, again);
   });
+  all_.advance(scheduler_.now_ + 1);
   Asked all;
   for (u32 i = 0; i < threads_; ++i) all |= take_asked(i);
   return all;
@@ -236,6 +238,7 @@ TickTeam::Asked TickTeam::tick_alone() {
     all |= take_asked(i);
   }
   for (u32 i = 0; i < threads_; ++i) {
+    members_[i].wheel->advance(scheduler_.now_ + 1);
     members_[i].report.ahead = {};
     look(i);
   }

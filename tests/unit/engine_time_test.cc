@@ -115,6 +115,21 @@ TEST(Scheduler, StopsAtALimitAndGoesOnFromThere) {
   EXPECT_EQ(unit.ticked.back(), 30u);
 }
 
+TEST(Scheduler, ACycleThatIsOverDoesNotComeBack) {
+  Scheduler scheduler;
+  Puppet first, second;
+  UnitId early{};
+  early = scheduler.add(first, "first");
+  scheduler.add(second, "second");
+  second.on_tick = [&](Cycle now) {
+    if (now == 3) scheduler.wake(early, now);  // against the rules: it has ticked, or could have
+    return now < 9 ? now + 1 : kNever;
+  };
+  scheduler.run(20);
+  EXPECT_EQ(first.ticked, (std::vector<Cycle>{0}));
+  EXPECT_EQ(second.ticked, (std::vector<Cycle>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
 TEST(Scheduler, AUnitCanStopTheRunAfterTheCycleIsComplete) {
   Scheduler scheduler;
   Puppet first, second;
