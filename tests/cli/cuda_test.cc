@@ -137,7 +137,7 @@ TEST(Cuda, RefusesWhatItCannotRun) {
             "command line\n");
   EXPECT_NE(refusal({"--host-timeout", "soon", "--", api()}).find("--host-timeout must be a whole number"),
             std::string::npos);
-  EXPECT_NE(refusal({"--until", "window:1000", "--", api()}).find("processes end once"), std::string::npos);
+  EXPECT_NE(refusal({"--until", "window:1000", "--", api()}).find("a process runs only once"), std::string::npos);
   EXPECT_NE(refusal({"--tenant", "mm", "--", api()}).find("no option --tenant"), std::string::npos);
 }
 
