@@ -45,7 +45,7 @@ class Scheduler {
   /// Adds a unit under a name that reports use. Not while running.
   UnitId add(Unit& unit, std::string name);
   /// The thread that ticks a unit, counted around those that there are. Before the first cycle. Units that talk to each
-  /// other in most cycles, and those that share the work of a cycle, are better placed apart.
+  /// other in most cycles are better placed together, those that are busy in the same cycles apart.
   void place(UnitId unit, u32 thread) { thread_of_[index(unit)] = thread % options_.threads; }
   /// Replaces a named unit by another one, before the first cycle, and returns the replaced unit. For tests: a stand-in
   /// can stop a unit in mid-run, to see what fills up behind it.

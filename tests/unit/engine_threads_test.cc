@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/pool.h"
 #include "engine/rng.h"
@@ -170,44 +169,6 @@ TEST(TickThreads, LinksCarryTheSameOnAnyNumberOfThreads) {
     EXPECT_EQ(traffic(threads(count, false)), alone) << count << " threads, awake";
     EXPECT_EQ(traffic({.threads = count, .share_from = 4}), alone) << count << " threads, sharing some cycles";
   }
-}
-
-/// Seventy producers push into one funnel in bursts; the consumer takes one message a cycle, round-robin.
-std::string funnelled(Scheduler::Options options) {
-  Scheduler scheduler(options);
-  std::vector<Puppet> producers(70);
-  Puppet consumer;
-  Funnel<u32> funnel(scheduler, 70, 3, 2);
-  funnel.connect_consumer(scheduler.add(consumer, "consumer"));
-  std::vector<u32> sent(producers.size(), 0);
-  for (u32 i = 0; i < producers.size(); ++i) {
-    const UnitId id = scheduler.add(producers[i], "producer");
-    scheduler.place(id, i);
-    funnel.connect_producer(i, id);
-    producers[i].on_tick = [&, i](Cycle now) -> Cycle {
-      if (sent[i] == 1 + i % 7 || !funnel.can_push(i, now)) return kNever;
-      funnel.push(i, now, i * 100 + sent[i]++);
-      return now + 1;
-    };
-  }
-  std::string log;
-  u32 pointer = 0;
-  consumer.on_tick = [&](Cycle now) {
-    funnel.absorb(now);
-    const u32 input = funnel.next_ready(pointer);
-    if (input == funnel.kNoInput) return kNever;
-    log += fmt::format("{}:{} ", now, funnel.pop(input, now));
-    pointer = (input + 1) % funnel.inputs();
-    return now + 1;
-  };
-  scheduler.run(kNever);
-  return log;
-}
-
-TEST(TickThreads, FunnelsCarryTheSameOnAnyNumberOfThreads) {
-  const std::string alone = funnelled({});
-  EXPECT_EQ(alone.substr(0, 15), "3:0 4:100 5:200");
-  for (const u32 count : {2u, 4u}) EXPECT_EQ(funnelled(threads(count)), alone) << count << " threads";
 }
 
 TEST(SharedPool, ThreadsMakeAndFreeObjectsOfTheirOwn) {

@@ -255,15 +255,17 @@ TEST(Link, WithOnePlaceCarriesAMessageEveryLatencyPlusOneCyclesWhoeverTicksFirst
 TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
   // Seventy producers push what they may, in bursts; the consumer takes one message a cycle, round-robin. With places
   // for only two messages an input, everything pushes back.
-  const auto run = [](u64 permute_seed, bool sleep) {
-    Scheduler scheduler({.sleep = sleep, .permute_seed = permute_seed});
+  const auto run = [](Scheduler::Options options) {
+    Scheduler scheduler(options);
     std::vector<Puppet> producers(70);
     Puppet consumer;
     Funnel<u32> funnel(scheduler, 70, 3, 2);
     funnel.connect_consumer(scheduler.add(consumer, "consumer"));
     std::vector<u32> sent(producers.size(), 0);
     for (u32 i = 0; i < producers.size(); ++i) {
-      funnel.connect_producer(i, scheduler.add(producers[i], "producer"));
+      const UnitId id = scheduler.add(producers[i], "producer");
+      scheduler.place(id, i);
+      funnel.connect_producer(i, id);
       producers[i].on_tick = [&, i](Cycle now) -> Cycle {
         if (sent[i] == 1 + i % 7 || !funnel.can_push(i, now)) return kNever;
         funnel.push(i, now, i * 100 + sent[i]++);
@@ -283,12 +285,13 @@ TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
     scheduler.run(kNever);
     return log;
   };
-  const std::string straight = run(0, true);
+  const std::string straight = run({});
   EXPECT_EQ(straight.substr(0, 15), "3:0 4:100 5:200");
   for (const u64 seed : {1, 2, 3}) {
-    EXPECT_EQ(straight, run(seed, true));
-    EXPECT_EQ(straight, run(seed, false));
+    EXPECT_EQ(straight, run({.permute_seed = seed}));
+    EXPECT_EQ(straight, run({.sleep = false, .permute_seed = seed}));
   }
+  for (const u32 threads : {2u, 4u}) EXPECT_EQ(straight, run({.threads = threads, .share_from = 1}));
 }
 
 TEST(Bulletin, IsReadFromTheNextCycleOn) {
