@@ -175,16 +175,21 @@ TEST(Workload, TheFootprintThatIsListedIsTheOneThatIsAllocated) {
 }
 
 TEST(Workload, InputsOfCdSearchHaveEightBlocksForEachOf24Sms) {
-  for (const char* program : {"lavamd", "lbm", "gesummv", "bino", "cp"}) {
+  for (const char* program : {"lavamd", "gaussian", "lbm", "dwt2d", "gesummv", "pvc", "sc", "dxtc", "tpacf", "bino",
+                              "leu", "cp", "merge", "pathfinder"}) {
     for (const InputSize size : {InputSize::kTiny, InputSize::kSmall}) {
       const ProgramInstance instance = load_program(program + std::string(":variant=cd"), size, "the test", 1);
       GuestMemory memory(PageSize::k4K);
       const auto stream = make_stream(instance.code, memory, 32);
       instance.program->allocate(memory);
       instance.program->initialise(memory);
-      const auto launch = instance.program->next(memory);
-      ASSERT_TRUE(launch.has_value());
-      EXPECT_GE(launch->blocks(), 192u) << program << " " << kInputSizes[static_cast<u32>(size)];
+      u64 largest = 0;  // of the first four launches: gaussian begins with two blocks that divide a column
+      for (int i = 0; i < 4; ++i) {
+        const auto launch = instance.program->next(memory);
+        if (!launch) break;
+        largest = std::max<u64>(largest, launch->blocks());
+      }
+      EXPECT_GE(largest, 192u) << program << " " << kInputSizes[static_cast<u32>(size)];
     }
   }
 }
