@@ -164,6 +164,38 @@ TEST(CdSearch, TheLogSaysWhenTheSearchHasEnded) {
   EXPECT_EQ(std::count_if(log.begin(), log.end(), [&](const Tree& each) { return text(each) == kSearchEnded; }), 1);
 }
 
+/// SMs of each tenant that the log says from an entry on.
+std::vector<u64> shares(const Tree& entry) {
+  std::vector<u64> sms;
+  if (const Tree* given = entry.find("sms"))
+    for (const Tree& each : given->items()) sms.push_back(std::get<u64>(each.value));
+  return sms;
+}
+
+TEST(CdSearch, StartsAgainWhenATenantArrivesAndWhenOneLeaves) {
+  std::vector<std::string> sets = kShort;
+  sets.emplace_back("run.until=window:60000");
+  const RunResult result =
+      expect_laws(tenant_run("lbm cp:arrive=3000 bino:arrive=20000,leave=40000", sets, {"cd_search"}, "cd_24sm"));
+  const auto& log = result.json.find("decisions")->items();
+  std::vector<u64> begins;
+  std::vector<std::vector<u64>> even;
+  u32 ended = 0;
+  for (const Tree& entry : log) {
+    const std::string text = std::get<std::string>(entry.find("text")->value);
+    ended += text == kSearchEnded;
+    if (!text.starts_with("even shares; classify")) continue;
+    begins.push_back(number(entry, "cycle"));
+    even.push_back(shares(entry));
+  }
+  ASSERT_EQ(begins.size(), 4u) << result.text;
+  EXPECT_EQ((std::vector<u64>(begins.begin(), begins.begin() + 3)), (std::vector<u64>{0, 3000, 20000}));
+  EXPECT_GE(begins[3], 40000u);
+  EXPECT_LT(begins[3], 45000u) << "its last accesses return first";
+  EXPECT_EQ(even, (std::vector<std::vector<u64>>{{24, 0, 0}, {12, 12, 0}, {8, 8, 8}, {12, 12, 0}}));
+  EXPECT_EQ(ended, 3u) << "the first newcomer cut a search short, the others came to their end\n" << result.text;
+}
+
 TEST(CdSearch, ATimelineSaysWhatWasDecidedInEachEpoch) {
   std::vector<std::string> sets = kShort;
   sets.insert(sets.end(), {"run.epoch=1000", "run.until=window:5000"});

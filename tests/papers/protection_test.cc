@@ -112,6 +112,7 @@ struct Outcome {
   std::string fault;       // of the hostile tenant
   u64 bad = 0;             // what it tried to read
   u64 table_fetches = 0;   // of the hostile tenant, through a forward-backward table
+  bool met = false;        // both issued instructions on the first SM
 };
 
 /// Both tenants on the first SM, a block of each.
@@ -161,8 +162,12 @@ Outcome fight(const GpuConfig& config, Rng& rng, Mistake mistake = Mistake::kNon
   gpu.plant(mistake, spared);
   gpu.run({.relaunch = false});
   if (gpu.quiet()) gpu.stats().check_identities(!gpu.quiet());  // the fault may be what ended the run
+  const auto issued = [&](u32 tenant) {
+    return gpu.stats().total("gpu.sm.0.warp_instructions", TenantId(tenant)).value_or(0);
+  };
   return {gpu.progress(TenantId(0)).completed_runs == 1, gpu.progress(TenantId(1)).fault, last,
-          static_cast<u64>(gpu.stats().total("gpu.fbt.fetches", TenantId(1)).value_or(0))};
+          static_cast<u64>(gpu.stats().total("gpu.fbt.fetches", TenantId(1)).value_or(0)),
+          issued(0) > 0 && issued(1) > 0};
 }
 
 /// The observer throws where an answer is not the tenant's own.
@@ -195,6 +200,18 @@ TEST(Protection, HoldsUnderEveryDesignAndPageSize) {
   EXPECT_EQ(machines.size(), 4u);
   EXPECT_GE(turns, runs / 4);
   EXPECT_LE(turns, runs * 3 / 4);
+}
+
+/// Both tenants on one SM, as under `smk`: they share its L1 and its L1 TLB.
+TEST(Protection, HoldsWhereBothRunOnOneSm) {
+  Rng rng(5, "protection.one_sm");
+  for (const char* const gpu : {"dws_30sm", "simt_8cu", "mask_maxwell30"}) {
+    for (const u32 page : kPageSizes) {
+      const GpuConfig config = machine_at({gpu, false}, rng, {}, page);
+      SCOPED_TRACE(told(config, "no design") + ", on one SM");
+      EXPECT_TRUE(expect_protected(config, rng, Meet::kInOneSm).met);
+    }
+  }
 }
 
 /// Caches whose lines have virtual names, on the machine of the paper that has them: nothing is left out. Where both tenants
