@@ -48,7 +48,7 @@ void L2Slice::enable_blame(u32 tenants) {
   memory_.keep_replies(
       blame, "fills",
       "lines from memory wait to be accepted; holder: the line accepted last, until its replies are sent");
-  Blame& at_port = wiring_.requests.enable_blame(wiring_.port, tenants);
+  Blame& at_port = wiring_.requests.books(wiring_.port).keep(tenants);
   misses_.count_entries(at_port, "miss_entries", "requests wait for a miss entry (MSHR); holders: lines being fetched");
   at_port.count(hits_.entries(), "reply_entries",
                 "requests wait for an entry of the reply queue; holders: queued replies");
@@ -59,7 +59,7 @@ void L2Slice::enable_blame(u32 tenants) {
 
 /// Those at the crossbar's port wait for what the one in front lacks.
 bool L2Slice::wait_for(Resource& lack) {
-  wiring_.requests.refused(wiring_.port, lack);
+  wiring_.requests.books(wiring_.port).refused(lack);
   return false;
 }
 

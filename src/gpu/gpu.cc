@@ -228,7 +228,7 @@ void Gpu::enable_blame() {
   for (const auto& channel : channels_) channel->enable_blame(tenants);
   // An SM that serves one tenant at a time has nobody at its own port who waits for another one.
   for (u32 i = shares_sms() ? 0 : static_cast<u32>(sms_.size()); i < replies_->outputs(); ++i)
-    replies_->enable_blame(i, tenants);
+    replies_->books(i).keep(tenants);
 }
 
 void Gpu::describe_stats() {
@@ -246,7 +246,7 @@ void Gpu::describe_stats() {
     if (L1SynonymStats* synonyms = sms_[i]->load_store().l1_synonym_stats())
       stats_.add(fmt::format("gpu.sm.{}.l1.synonyms", i), *synonyms);
     stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
-    if (shares_sms()) add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->blame(i));
+    if (shares_sms()) add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->books(i).blame());
   }
   if (tlb_) {
     stats_.add("gpu.l2_tlb.0", tlb_->stats);
@@ -265,7 +265,7 @@ void Gpu::describe_stats() {
     stats_.add(fmt::format("gpu.mmu.{}.walk_path", i), mmus_[i]->walk_path());
     add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
     if (mmu_uses(WalkPath::Way::kL2))
-      add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->blame(config_.sm.count + i));
+      add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->books(config_.sm.count + i).blame());
   }
   for (u32 i = 0; i < slices_.size(); ++i) {
     stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
@@ -274,7 +274,7 @@ void Gpu::describe_stats() {
     if (fbt_) stats_.add(fmt::format("gpu.l2.{}.names", i), slices_[i]->names_stats);
     if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
     stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
-    add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->blame(i));
+    add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->books(i).blame());
   }
   for (u32 i = 0; i < channels_.size(); ++i) {
     stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "blame/waiting.h"
+#include "blame/port_books.h"
 #include "config/fields.h"
 #include "engine/funnel.h"
 #include "engine/scheduler.h"
@@ -84,11 +84,7 @@ class Crossbar {
   }
 
   /// For the receiver, first in each tick.
-  void absorb(u32 output_index, Cycle now) {
-    Output& output = *outputs_[output_index];
-    if (output.waiting.counted()) output.blame.advance(now);
-    output.waiting.absorb(now);
-  }
+  void absorb(u32 output_index, Cycle now) { outputs_[output_index]->waiting.absorb(now); }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
@@ -100,8 +96,6 @@ class Crossbar {
   Packet receive(u32 output_index, Cycle now) {
     Output& output = *outputs_[output_index];
     const Wrapped taken = output.waiting.pop(output.turn, now);
-    output.receiver.only(taken.tenant);
-    output.waiting.all_wait_for(output.receiver);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.ports.occupy(now + taken.flits);
     ++output.stats.packets;
@@ -115,24 +109,13 @@ class Crossbar {
   u32 inputs() const { return static_cast<u32>(inputs_.size()); }
   NocPortStats& stats(u32 output) { return outputs_[output]->stats; }
 
-  /// From now on: which tenant's packets wait for which tenant at an output. Before the first cycle.
-  Blame& enable_blame(u32 output_index, u32 tenants) {
-    Output& output = *outputs_[output_index];
-    output.blame.enable(tenants);
-    output.blame.count(output.receiver, "port", "packets wait for the output port; holder: the packet received last",
-                       1);
-    output.waiting.keep_together(output.blame, output.receiver);
-    return output.blame;
-  }
-  /// The receiver could have had a packet in this cycle and refused it: until the next one is received all wait for what
-  /// the receiver lacks.
-  void refused(u32 output, Resource& lack) { outputs_[output]->waiting.all_wait_for(lack); }
+  /// Who waits for whom at an output: kept by the port itself.
+  auto& books(u32 output) { return outputs_[output]->waiting; }
   /// The port of an input, held by the tenant whose packet left last.
   Resource& sender(u32 input) { return inputs_[input].sender; }
-  Blame& blame(u32 output) { return outputs_[output]->blame; }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) {
-    for (const auto& output : outputs_) output->blame.settle(now);
+    for (const auto& output : outputs_) output->waiting.blame().settle(now);
   }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
@@ -176,14 +159,12 @@ class Crossbar {
           waiting(funnel),
           ports(std::move(its_ports)) {}
     Funnel<Wrapped> funnel;
-    WaitingFunnel<Wrapped> waiting;  // the receiver's end of it
+    PortBooks<Wrapped> waiting;  // the receiver's end of it
     PortTimes ports;
     UnitId unit{};
     u32 pointer = 0;  // the input that is asked first
     u32 turn = 0;
-    Resource receiver;  // held by the tenant whose packet was received last
     NocPortStats stats;
-    Blame blame;
   };
 
   const Packet* front_of_ready(Output& output, Cycle now) {
