@@ -95,6 +95,8 @@ class Blame {
     }
   }
   Cycle now() const { return now_; }  // of the tick that is under way
+  /// Cycles that a tenant's requests have waited so far; of those that still wait, nothing.
+  u64 waited(TenantId tenant) const { return waited_[tenant].value; }
 
   /// What those in a group wait for, from this tick on.
   void waits_for(Group group, Resource& resource) {

@@ -68,10 +68,17 @@ std::string live_sample(const Gpu& gpu, double part) {
                        {"dram_lines", done.dram_lines},
                        {"walks", u64{look.walks_in_service[i]}}});
   }
+  Tree::List waits;
+  for (const MachineLook::Waits& each : look.waits) {
+    Tree::List cycles;
+    for (const u64 waited : each.cycles) cycles.emplace_back(waited);
+    waits.push_back({{"part", each.part}, {"cycles", Tree(std::move(cycles))}});
+  }
   return json_text({{"cycle", look.cycle},
                     {"fraction", part},
                     {"walks_waiting", u64{look.walks_waiting}},
-                    {"tenants", Tree(std::move(tenants))}});
+                    {"tenants", Tree(std::move(tenants))},
+                    {"waits", Tree(std::move(waits))}});
 }
 
 /// Lets the page see and steer a run.

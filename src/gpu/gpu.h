@@ -157,6 +157,7 @@ class Gpu {
   void describe_stats();
   void declare_identities();  // identities.cc
   void enable_blame();
+  std::vector<MachineLook::Waits> waits() const;
   bool shares_sms() const { return config_.tenancy.partition.make({})->shares_sms(); }
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);

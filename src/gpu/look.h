@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "wire/epoch.h"
@@ -13,6 +14,12 @@ struct MachineLook {
   std::vector<TenantEpoch> tenants;   // what each has done since the run began
   std::vector<u32> walks_in_service;  // by tenant
   u32 walks_waiting = 0;              // for a walker, of all tenants
+  /// Cycles that requests have waited in a part of the machine that tenants share, by tenant. None unless they are counted.
+  struct Waits {
+    std::string part;
+    std::vector<u64> cycles;
+  };
+  std::vector<Waits> waits = {};
 };
 
 }  // namespace terrace

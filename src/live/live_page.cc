@@ -29,21 +29,28 @@ at("step").onclick = () => ask("step");
 at("stop").onclick = () => ask("stop");
 
 // Each chart: a title and, for two samples that follow each other, a number for every series.
-const run_charts = names => [
+const run_charts = (names, parts) => [
   {title: "IPC (thread instructions per cycle)", series: names, value: (a, b, i) => rate(a, b, i, "thread_instructions")},
   {title: "Page walks in service", series: names, value: (a, b, i) => b.tenants[i].walks},
   {title: "Page walks that wait for a walker", series: ["all tenants"], value: (a, b) => b.walks_waiting},
   {title: "L2 hit rate", series: names, percent: true, value: (a, b, i) => share(a, b, i, "l2_hits", "l2_requests")},
-  {title: "Memory lines per 1,000 cycles", series: names, value: (a, b, i) => 1000 * rate(a, b, i, "dram_lines")}];
+  {title: "Memory lines per 1,000 cycles", series: names, value: (a, b, i) => 1000 * rate(a, b, i, "dram_lines")},
+  // Only of tenants that share a machine.
+  ...(parts.length ? [
+    {title: "Requests that wait, by tenant", series: names, value: (a, b, i) => waiting(a, b, sample => sum(sample.waits.map(part => part.cycles[i])))},
+    {title: "Requests that wait, by part of the machine", series: parts, value: (a, b, i) => waiting(a, b, sample => sum(sample.waits[i].cycles))}] : [])];
 const sweep_charts = () => [
   {title: "Jobs running", series: ["running", "in a queue"], value: (a, b, i) => i ? b.waiting : b.running - b.waiting},
   {title: "Jobs done", series: ["done", "failed"], value: (a, b, i) => i ? b.failed : b.done}];
 const rate = (a, b, i, key) => b.cycle > a.cycle ? (b.tenants[i][key] - a.tenants[i][key]) / (b.cycle - a.cycle) : NaN;
+const sum = numbers => numbers.reduce((all, each) => all + each, 0);
+// Cycles of waiting in a cycle: how many requests wait, on average.
+const waiting = (a, b, total) => b.cycle > a.cycle ? (total(b) - total(a)) / (b.cycle - a.cycle) : NaN;
 const share = (a, b, i, part, whole) => terrace.ratio(b.tenants[i][part] - a.tenants[i][part], b.tenants[i][whole] - a.tenants[i][whole]);
 
 // The report's charts, drawn anew whenever there is something new.
 function make_figures(run, last) {
-  const charts = run ? run_charts(last.tenants.map((tenant, i) => `${i}: ${tenant.name}`)) : sweep_charts();
+  const charts = run ? run_charts(last.tenants.map((tenant, i) => `${i}: ${tenant.name}`), last.waits.map(each => each.part)) : sweep_charts();
   figures = charts.map(chart => {
     const spec = {kind: "line", low: true, title: chart.title, x_title: run ? "cycle" : "samples", percent: chart.percent,
       series: chart.series.map(name => ({name, points: []}))};

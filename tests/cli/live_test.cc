@@ -92,6 +92,12 @@ TEST(Live, ShowsARunPausesItAndStopsIt) {
   const Tree seen = samples(port);
   EXPECT_EQ(*seen.find("kind"), Tree("run"));
   EXPECT_EQ(seen.find("samples")->items().back().find("tenants")->items().size(), 2u);
+  u64 waited = 0;
+  for (const Tree& part : seen.find("samples")->items().back().find("waits")->items()) {
+    ASSERT_EQ(part.find("cycles")->items().size(), 2u) << "a number for each tenant";
+    for (const Tree& cycles : part.find("cycles")->items()) waited += std::get<u64>(cycles.value);
+  }
+  EXPECT_GT(waited, 0u) << "two tenants wait somewhere";
   EXPECT_THAT(post(port, "/pause", ""), HasSubstr("403")) << "a page from elsewhere";
   EXPECT_THAT(get(port, "/samples?from=0", "evil.example"), HasSubstr("403")) << "another name for this machine";
   EXPECT_EQ(*samples(port).find("paused"), Tree(false));
