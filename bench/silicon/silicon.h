@@ -1,9 +1,12 @@
-// Two measurements on a real NVIDIA GPU that papers made to motivate what they simulate (docs/silicon.md).
+// Measurements on a real NVIDIA GPU (docs/silicon.md): two that papers made to motivate what they simulate, and
+// microbenchmarks, which also run in Terrace.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "micro_points.h"
 
 namespace terrace::silicon {
 
@@ -13,6 +16,20 @@ void measure_scaling(const std::string& folder, const std::string& out, const st
 
 /// MASK's Figure 1: processes that share a GPU in turn, against the same processes one after the other.
 void measure_multiplexing(const std::string& folder, const std::string& out, unsigned most_processes);
+
+/// All microbenchmarks, or those of some groups, in about so many seconds at most.
+void measure_micro(const std::string& folder, const std::string& out, double budget,
+                   const std::vector<std::string>& groups);
+
+struct SimulatedOptions {
+  std::string gpu;                // a machine's name or file
+  std::vector<std::string> sets;  // KEY=VALUE
+  PointOptions points;            // but for the number of SMs, which is the machine's
+};
+/// The same in Terrace; the file has the same form.
+void simulate_micro(const std::string& folder, const std::string& out, const SimulatedOptions& options);
+/// The same as files that `terrace run --tenant` takes.
+void write_programs(const std::string& folder, const std::string& to, const PointOptions& options);
 
 /// The module with the kernels of silicon.cu.
 std::string own_module(const std::string& folder);
