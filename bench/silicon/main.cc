@@ -2,6 +2,8 @@
 //   silicon micro FOLDER OUT.json [--budget SECONDS] [GROUP ...]                    microbenchmarks
 //   silicon simulate FOLDER OUT.json GPU [--shorter N] [--most-bytes N] [--set KEY=VALUE] [GROUP ...]   the same in Terrace
 //   silicon programs FOLDER TO [--shorter N] [--most-bytes N] [--sms N] [GROUP ...]   the same as users' programs
+//   silicon pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...]   kernels that share the GPU in pairs
+//   silicon predict FOLDER TO GPU [--lead CYCLES] [--window CYCLES] [--set KEY=VALUE] [--part I --parts N]   the same in Terrace
 //   silicon scaling FOLDER OUT.json [WORKLOAD ...]   time by SM count (CD-search, Figure 9)
 //   silicon multiplex FOLDER OUT.json [MOST]         processes that share the GPU in turn (MASK, Figure 1)
 // FOLDER holds the modules: silicon.ptx and those of the workloads.
@@ -41,6 +43,30 @@ u64 take_number(std::vector<std::string>& words, const std::string& option, u64 
   return value;
 }
 
+bool act_on_pairs(std::vector<std::string> words) {
+  if (words.empty() || (words[0] != "pairs" && words[0] != "predict")) return false;
+  if (words[0] == "pairs") {
+    silicon::PairOptions options;
+    options.budget = take_number(words, "--budget", options.budget);
+    options.lead = take_number(words, "--lead", options.lead);
+    options.window = take_number(words, "--window", options.window);
+    if (words.size() < 3) return false;
+    options.modes = {words.begin() + 3, words.end()};
+    silicon::measure_pairs(words[1], words[2], options);
+    return true;
+  }
+  silicon::PredictOptions options;
+  options.lead = take_number(words, "--lead", options.lead);
+  options.window = take_number(words, "--window", options.window);
+  options.parts = take_number(words, "--parts", options.parts);
+  options.part = take_number(words, "--part", 1) - 1;
+  options.sets = take_option(words, "--set");
+  if (words.size() != 4) return false;
+  options.gpu = words[3];
+  silicon::predict_pairs(words[1], words[2], options);
+  return true;
+}
+
 bool act_on_micro(std::vector<std::string> words) {
   if (words.empty() || (words[0] != "micro" && words[0] != "simulate" && words[0] != "programs")) return false;
   const std::string command = words[0];
@@ -60,7 +86,7 @@ bool act_on_micro(std::vector<std::string> words) {
 }
 
 int act(const std::vector<std::string>& words) {
-  if (act_on_micro(words)) return 0;
+  if (act_on_micro(words) || act_on_pairs(words)) return 0;
   if (words.size() >= 3 && words[0] == "scaling") {
     silicon::measure_scaling(words[1], words[2], {words.begin() + 3, words.end()});
     return 0;
@@ -76,7 +102,10 @@ int act(const std::vector<std::string>& words) {
       "N] "
       "[--most-bytes N] [--set KEY=VALUE] [GROUP ...] | programs FOLDER TO [--shorter N] [--most-bytes N] [--sms N] "
       "[GROUP ...] "
-      "| scaling FOLDER OUT.json [WORKLOAD ...] | multiplex FOLDER OUT.json [MOST]");
+      "| pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...] | predict FOLDER TO GPU [--lead "
+      "CYCLES] "
+      "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] | scaling FOLDER OUT.json [WORKLOAD ...] | multiplex "
+      "FOLDER OUT.json [MOST]");
 }
 
 }  // namespace

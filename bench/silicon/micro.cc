@@ -57,7 +57,7 @@ void measure_group(const std::string& folder, const std::string& group, double s
   Gpu::Module* const module = gpu.load(read_file(folder + "/micro.ptx"));
   PointOptions options;
   options.sms = gpu.sms();
-  options.most_bytes = std::min(options.most_bytes, gpu.free_bytes() / 10 * 9);
+  options.most_bytes = std::min(options.most_bytes, gpu.free_bytes() / 100 * 97);
   options.groups = {group};
   const std::vector<Point> points = micro_points(options);
   u64 data_bytes = 1, out_words = Point::kSpanWords * gpu.sms();

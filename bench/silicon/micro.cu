@@ -4,55 +4,11 @@
 // Compiles with clang (cmake/silicon.cmake) and with nvcc (docs/silicon.md).
 // SPDX-License-Identifier: MIT
 #include "device_clock.h"
-
-namespace {
-
-constexpr u32 kWarp = 32;
-
-__device__ __forceinline__ u64 address_of(const void* pointer) {
-  return reinterpret_cast<u64>(pointer);
-}
-__device__ __forceinline__ u64 load_cached(u64 address) {
-  u64 value;
-  asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-  return value;
-}
-/// Past the L1.
-__device__ __forceinline__ u64 load_from_l2(u64 address) {
-  u64 value;
-  asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-  return value;
-}
-__device__ __forceinline__ u32 load_word(u64 address) {
-  u32 value;
-  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
-}
-__device__ __forceinline__ void store_word(u64 address, u64 value) {
-  asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-}
-
-struct Vector {
-  u32 a, b, c, d;
-};
-__device__ __forceinline__ Vector load_vector(u64 address) {
-  Vector v;
-  asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.a), "=r"(v.b), "=r"(v.c), "=r"(v.d)
-               : "l"(address)
-               : "memory");
-  return v;
-}
-__device__ __forceinline__ void store_vector(u64 address, const Vector& v) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.a), "r"(v.b), "r"(v.c), "r"(v.d)
-               : "memory");
-}
-
-}  // namespace
+#include "device_memory.h"
 
 // The rate of the clock: cycles in so many nanoseconds.
 extern "C" __global__ void spin(u64*, u64* out, u64 nanoseconds, u64) {
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
   while (nanosecond_now() - begin.nanosecond < nanoseconds) {
   }
   end_span(out, begin, 0);
@@ -71,7 +27,7 @@ extern "C" __global__ void touch(u64* data, u64* out, u64 elements, u64 stride, 
   const u64 threads = u64{gridDim.x} * blockDim.x;
   u64 sink = 0;
   for (u64 i = global_thread(); i < elements; i += threads) sink ^= load_from_l2(address_of(data) + i * stride);
-  if (sink == 0x9e3779b97f4a7c15) out[5] = sink;
+  if (sink == kNever) out[kCounted] = sink;
 }
 
 // One thread follows the chain: `warm` steps unmeasured, then `steps`. Rounds begin an eighth of the elements apart.
@@ -81,8 +37,8 @@ extern "C" __global__ void chase(u64* data, u64* out, u64 elements, u64 stride, 
   if (past_l1 != 0) {
 #pragma unroll 1
     for (u64 i = 0; i < warm; ++i) at = load_from_l2(at);
-    if (at == 0) out[5] = at;
-    const Begin begin = begin_span();
+    if (at == 0) out[kCounted] = at;
+    const Begin begin = begin_span(out);
 #pragma unroll 1
     for (u64 i = 0; i < steps; i += 16) {
 #pragma unroll
@@ -92,8 +48,8 @@ extern "C" __global__ void chase(u64* data, u64* out, u64 elements, u64 stride, 
   } else {
 #pragma unroll 1
     for (u64 i = 0; i < warm; ++i) at = load_cached(at);
-    if (at == 0) out[5] = at;
-    const Begin begin = begin_span();
+    if (at == 0) out[kCounted] = at;
+    const Begin begin = begin_span(out);
 #pragma unroll 1
     for (u64 i = 0; i < steps; i += 16) {
 #pragma unroll
@@ -107,71 +63,75 @@ extern "C" __global__ void chase(u64* data, u64* out, u64 elements, u64 stride, 
 // words, a row for each block. Blocks begin at different lines, so that they meet seldom. Every line points to itself
 // (`link` with factor 1 and offset 0).
 extern "C" __global__ void lines(u64* data, u64* out, u64 lines, u64 stride, u64 loads, u64) {
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
   u64 sink = 0;
 #pragma unroll 1
   for (u64 k = 0; k < lines; ++k) {
     const u64 line = (k + u64{blockIdx.x} * 7) % lines;
     u64 at = address_of(data) + line * stride;
     at = load_from_l2(load_from_l2(at));
-    if (at == 0) out[5] = at;
+    if (at == 0) out[kCounted] = at;
     const u64 start = cycle_now();
 #pragma unroll 1
     for (u64 i = 0; i < loads; i += 8) {
 #pragma unroll
       for (u32 u = 0; u < 8; ++u) at = load_from_l2(at);
     }
-    if (at == 0) out[5] = at;
+    if (at == 0) out[kCounted] = at;
     const u64 end = cycle_now();
-    out[u64{6} * gridDim.x + blockIdx.x * lines + line] = end - start;
+    out[u64{kSpanWords} * gridDim.x + blockIdx.x * lines + line] = end - start;
     sink ^= at;
   }
   end_span(out, begin, sink);
 }
 
-// Bandwidth. Block b in step i is at data + b own + ((b first + i step) mod (mask + 1)), where each of its threads takes
+// Rates. Each warp goes on for so many cycles and counts how often it went round, so that all blocks are at work all the time.
+// Bandwidth: block b in step i is at data + b own + ((b first + i step) mod (mask + 1)), where each of its threads takes
 // four times 16 bytes, each a block's width apart. A round lies `shift` bytes from the one before.
 #define STREAM_PLACE                                                                            \
   const u64 width = u64{blockDim.x} * 16;                                                       \
   const u64 base = address_of(data) + round * shift + blockIdx.x * own + u64{threadIdx.x} * 16; \
   const u64 begins = blockIdx.x * first;
 
-extern "C" __global__ void stream_read(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 count,
+extern "C" __global__ void stream_read(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 cycles,
                                        u64 shift, u64 round) {
   STREAM_PLACE
   u32 sink = 0;
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
 #pragma unroll 1
-  for (u64 i = 0; i < count; ++i) {
+  for (; cycle_now() - begin.cycle < cycles; ++i) {
     const u64 at = base + ((begins + i * step) & mask);
     const Vector v0 = load_vector(at), v1 = load_vector(at + width), v2 = load_vector(at + 2 * width),
                  v3 = load_vector(at + 3 * width);
     sink +=
         v0.a ^ v0.b ^ v0.c ^ v0.d ^ v1.a ^ v1.b ^ v1.c ^ v1.d ^ v2.a ^ v2.b ^ v2.c ^ v2.d ^ v3.a ^ v3.b ^ v3.c ^ v3.d;
   }
-  end_span(out, begin, sink);
+  end_span(out, begin, sink, i);
 }
 
-extern "C" __global__ void stream_write(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 count,
+extern "C" __global__ void stream_write(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 cycles,
                                         u64 shift, u64 round) {
   STREAM_PLACE
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
 #pragma unroll 1
-  for (u64 i = 0; i < count; ++i) {
+  for (; cycle_now() - begin.cycle < cycles; ++i) {
     const u64 at = base + ((begins + i * step) & mask);
     const Vector v{static_cast<u32>(i), threadIdx.x, static_cast<u32>(round), blockIdx.x};
     for (u32 k = 0; k < 4; ++k) store_vector(at + k * width, v);
   }
-  end_span(out, begin, 0);
+  end_span(out, begin, 0, i);
 }
 
 // Reads in the first half of the place, writes in the second, `half` bytes on.
-extern "C" __global__ void stream_copy(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 count,
+extern "C" __global__ void stream_copy(u64* data, u64* out, u64 own, u64 first, u64 step, u64 mask, u64 cycles,
                                        u64 shift, u64 half, u64 round) {
   STREAM_PLACE
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
 #pragma unroll 1
-  for (u64 i = 0; i < count; ++i) {
+  for (; cycle_now() - begin.cycle < cycles; ++i) {
     const u64 at = base + ((begins + i * step) & mask);
     const Vector v0 = load_vector(at), v1 = load_vector(at + width), v2 = load_vector(at + 2 * width),
                  v3 = load_vector(at + 3 * width);
@@ -180,37 +140,37 @@ extern "C" __global__ void stream_copy(u64* data, u64* out, u64 own, u64 first, 
     store_vector(at + half + 2 * width, v2);
     store_vector(at + half + 3 * width, v3);
   }
-  end_span(out, begin, 0);
+  end_span(out, begin, 0, i);
 }
 
 // Words of 4 bytes, `stride` bytes from lane to lane, four such accesses of a warp at a time. All warps of the grid walk on
 // together.
-extern "C" __global__ void strided(u64* data, u64* out, u64 stride, u64 mask, u64 count, u64 shift, u64 round) {
+extern "C" __global__ void strided(u64* data, u64* out, u64 stride, u64 mask, u64 cycles, u64 shift, u64 round) {
   const u64 warps = u64{gridDim.x} * blockDim.x / kWarp, warp = global_thread() / kWarp;
   const u64 reach = kWarp * stride;  // of one access of a warp
   const u64 base = address_of(data) + round * shift + threadIdx.x % kWarp * stride;
   u32 sink = 0;
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
 #pragma unroll 1
-  for (u64 i = 0; i < count; i += 4) {
+  for (; cycle_now() - begin.cycle < cycles; i += 4) {
     u32 word[4];
     for (u32 k = 0; k < 4; ++k) word[k] = load_word(base + (((i + k) * warps + warp) * reach & mask));
     sink += word[0] ^ word[1] ^ word[2] ^ word[3];
   }
-  end_span(out, begin, sink);
+  end_span(out, begin, sink, i);
 }
 
 // Random words of 8 bytes, four at a time of each thread. what: 0 reads, 1 reads and writes, 2 adds atomically.
-extern "C" __global__ void random_words(u64* data, u64* out, u64 mask, u64 count, u64 what, u64 round) {
+extern "C" __global__ void random_words(u64* data, u64* out, u64 mask, u64 cycles, u64 what, u64 round) {
   u64 state = (global_thread() + 1) * 0x9e3779b97f4a7c15 + round * 0xd1b54a32d192ed03, sink = 0;
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
 #pragma unroll 1
-  for (u64 i = 0; i < count; i += 4) {
+  for (; cycle_now() - begin.cycle < cycles; i += 4) {
     u64 at[4], value[4];
     for (u32 k = 0; k < 4; ++k) {
-      state ^= state << 13;
-      state ^= state >> 7;
-      state ^= state << 17;
+      state = next_random(state);
       at[k] = address_of(data) + (state & mask & ~u64{7});
     }
     if (what < 2) {
@@ -219,22 +179,23 @@ extern "C" __global__ void random_words(u64* data, u64* out, u64 mask, u64 count
       if (what == 1)
         for (u32 k = 0; k < 4; ++k) store_word(at[k], value[k] ^ state);
     } else {
-      for (u32 k = 0; k < 4; ++k) asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at[k]), "r"(1) : "memory");
+      for (u32 k = 0; k < 4; ++k) add_word(at[k], 1);
     }
   }
-  end_span(out, begin, sink);
+  end_span(out, begin, sink, i);
 }
 
 // Atomic additions to data + lane + warp + block, each times its bytes. With a result (atom), or without (red).
 extern "C" __global__ void atomics(u64* data, u64* out, u64 lane_bytes, u64 warp_bytes, u64 block_bytes, u64 result,
-                                   u64 count, u64) {
+                                   u64 cycles, u64) {
   const u64 at =
       address_of(data) + threadIdx.x % kWarp * lane_bytes + threadIdx.x / kWarp * warp_bytes + blockIdx.x * block_bytes;
   u32 sink = 0;
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
+  u64 i = 0;
   if (result != 0) {
 #pragma unroll 1
-    for (u64 i = 0; i < count; i += 4) {
+    for (; cycle_now() - begin.cycle < cycles; i += 4) {
       u32 old[4];
       for (u32 k = 0; k < 4; ++k)
         asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old[k]) : "l"(at), "r"(1) : "memory");
@@ -242,24 +203,24 @@ extern "C" __global__ void atomics(u64* data, u64* out, u64 lane_bytes, u64 warp
     }
   } else {
 #pragma unroll 1
-    for (u64 i = 0; i < count; i += 4)
-      for (u32 k = 0; k < 4; ++k) asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(1) : "memory");
+    for (; cycle_now() - begin.cycle < cycles; i += 4)
+      for (u32 k = 0; k < 4; ++k) add_word(at, 1);
   }
-  end_span(out, begin, sink);
+  end_span(out, begin, sink, i);
 }
 
-// One thread; each addition begins when the one before has told the old value, which is zero (it adds nothing). The address
-// takes an addition of 64 bits more.
+// One thread; each addition, of nothing, begins when the one before has told the old value, which is the address (`link` with
+// one element that points to itself).
 extern "C" __global__ void atomic_chain(u64* data, u64* out, u64 count, u64) {
   u64 at = address_of(data);
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 8) {
 #pragma unroll
     for (u32 k = 0; k < 8; ++k) {
       u64 old;
       asm volatile("atom.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(u64{0}) : "memory");
-      at += old;
+      at = old;
     }
   }
   end_span(out, begin, at);
@@ -291,7 +252,7 @@ __device__ __forceinline__ void fill_places() {
 extern "C" __global__ void shared_chain(u64*, u64* out, u64 words, u64 count, u64) {
   fill_places();
   u32 at = shared_address(&places[threadIdx.x * words % 4096]);
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 16) {
 #pragma unroll
@@ -305,7 +266,7 @@ extern "C" __global__ void shared_rate(u64*, u64* out, u64 words, u64 count, u64
   fill_places();
   u32 at[4];
   for (u32 k = 0; k < 4; ++k) at[k] = shared_address(&places[(threadIdx.x % kWarp * words + k * 32) % 4096]);
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 16) {
 #pragma unroll
@@ -319,7 +280,7 @@ extern "C" __global__ void shared_wide(u64*, u64* out, u64 count, u64) {
   fill_places();
   u32 at[4], sink = 0;
   for (u32 k = 0; k < 4; ++k) at[k] = shared_address(&places[threadIdx.x % kWarp * 4 + k * 128]);
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 16) {
 #pragma unroll
@@ -341,7 +302,7 @@ extern "C" __global__ void shared_atomics(u64*, u64* out, u64 words, u64 count, 
   fill_places();
   const u32 at = shared_address(&places[threadIdx.x * words % 4096]);
   u32 sink = 0;
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 4) {
     u32 old[4];
@@ -353,7 +314,7 @@ extern "C" __global__ void shared_atomics(u64*, u64* out, u64 words, u64 count, 
 }
 
 extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
-  const Begin begin = begin_span();
+  const Begin begin = begin_span(out);
 #pragma unroll 1
   for (u64 i = 0; i < count; i += 16) {
 #pragma unroll
@@ -369,7 +330,7 @@ extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
   extern "C" __global__ void name##_latency(u64*, u64* out, u64 count, u64 round) {                       \
     type x = static_cast<type>(first);                                                                    \
     const type y = static_cast<type>(second), w = static_cast<type>(other), z = static_cast<type>(third); \
-    const Begin begin = begin_span();                                                                     \
+    const Begin begin = begin_span(out);                                                                  \
     _Pragma("unroll 1") for (u64 i = 0; i < count; i += 128) {                                            \
       _Pragma("unroll") for (u32 k = 0; k < 64; ++k) {                                                    \
         asm volatile(text : "+" letter(x) : letter(y), letter(z));                                        \
@@ -382,7 +343,7 @@ extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
     type x[8];                                                                                            \
     const type y = static_cast<type>(second), w = static_cast<type>(other), z = static_cast<type>(third); \
     for (u32 k = 0; k < 8; ++k) x[k] = static_cast<type>(first + k);                                      \
-    const Begin begin = begin_span();                                                                     \
+    const Begin begin = begin_span(out);                                                                  \
     _Pragma("unroll 1") for (u64 i = 0; i < count; i += 128) {                                            \
       _Pragma("unroll") for (u32 k = 0; k < 8; ++k) {                                                     \
         for (u32 c = 0; c < 8; ++c) asm volatile(text : "+" letter(x[c]) : letter(y), letter(z));         \
@@ -412,10 +373,12 @@ INSTRUCTION(shf, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "shf.l.wrap.b32 %
 INSTRUCTION(prmt, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "prmt.b32 %0, %0, %1, %2;")
 INSTRUCTION(popc, u32, "r", SEED, 0, 0, 0, "popc.b32 %0, %0;")
 INSTRUCTION(ex2, float, "f", 1.0f + SEED, 0, 0, 0, "ex2.approx.ftz.f32 %0, %0;")
-INSTRUCTION(rcp, float, "f", 1.0f + SEED, 0, 0, 0, "rcp.approx.ftz.f32 %0, %0;")
+INSTRUCTION(rsqrt, float, "f", 1.0f + SEED, 0, 0, 0, "rsqrt.approx.ftz.f32 %0, %0;")
 INSTRUCTION(shfl, u32, "r", SEED, SEED & 31, SEED * 7 & 31, 0, "shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;")
 // Two conversions: to float and back.
 INSTRUCTION(cvt, u32, "r", SEED, 0, 0, 0, "{ .reg .f32 t; cvt.rn.f32.u32 t, %0; cvt.rzi.u32.f32 %0, t; }")
 // A comparison and a selection.
 INSTRUCTION(select, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5,
             "{ .reg .pred p; setp.lt.u32 p, %0, %1; selp.b32 %0, %2, %0, p; }")
+// An addition and a logical operation: of two additions that follow each other, the driver's compiler makes one of three operands.
+INSTRUCTION(iadd_lop3, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "{ add.u32 %0, %0, %1; xor.b32 %0, %0, %2; }")

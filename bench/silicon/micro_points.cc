@@ -13,6 +13,7 @@ namespace {
 
 constexpr u64 kKb = 1024, kMb = kKb * 1024, kGb = kMb * 1024;
 constexpr u64 kWarp = 32;
+constexpr u64 kRateCycles = 400'000;  // that a rate is measured for: 0.2 ms
 
 /// Chains of `link` visit all of 2^k, 3 2^k, 5 2^k or 7 2^k elements in a random order: factor - 1 is a multiple of 4 x 3 x 5 x 7,
 /// and the offset is a prime.
@@ -61,7 +62,7 @@ void add_clock(Points& points) {
 struct Chain {
   u64 elements, stride;
   bool random, past_l1;
-  u64 most_warm = 8192;  // steps: more than the lines of any L1
+  u64 most_warm;  // steps
 };
 
 Point chase(const Points& points, std::string group, const Chain& chain) {
@@ -77,7 +78,7 @@ Point chase(const Points& points, std::string group, const Chain& chain) {
   const u64 factor = chain.random ? kFactor : 1, offset = chain.random ? kOffset : 1;
   point.before = {points.everywhere("link", {chain.elements, chain.stride, factor, offset}),
                   points.everywhere("touch", {chain.elements, chain.stride})};
-  // A chain that no cache of one SM holds need not go round once.
+  // A chain that no cache holds need not go round once.
   const u64 warm = chain.elements <= chain.most_warm ? chain.elements : 256;
   point.measured = {"chase", 1, 1, {chain.elements, chain.stride, warm, steps, chain.past_l1 ? u64{1} : u64{0}}};
   return point;
@@ -93,18 +94,20 @@ std::vector<u64> footprints(u64 least, u64 most, const std::vector<u64>& quarter
 }
 
 void add_latency(Points& points) {
+  const u64 warm = points.length(524288, 1);  // 64 MB: more than the L2
   for (const u64 bytes : footprints(4 * kKb, 64 * kGb, {4, 5, 6, 7}))
-    points.add(chase(points, "latency", {bytes / 128, 128, true, false}));
+    points.add(chase(points, "latency", {bytes / 128, 128, true, false, warm}));
   for (const u64 bytes : footprints(4 * kKb, 16 * kGb, {4, 6}))
-    points.add(chase(points, "latency", {bytes / 128, 128, false, false}));
+    points.add(chase(points, "latency", {bytes / 128, 128, false, false, warm}));
   for (const u64 bytes : footprints(4 * kKb, 256 * kMb, {4, 6}))
-    points.add(chase(points, "latency", {bytes / 128, 128, true, true}));
+    points.add(chase(points, "latency", {bytes / 128, 128, true, true, warm}));
 }
 
 void add_strides(Points& points) {
   for (const u64 bytes : {16 * kKb, 128 * kKb, kMb, 16 * kMb, 128 * kMb, kGb, 8 * kGb})
     for (const u64 stride : {32 * u64{1}, u64{64}, u64{128}, u64{256}, u64{512}, u64{1024}, 4 * kKb, 64 * kKb, 2 * kMb})
-      if (bytes / stride >= 16) points.add(chase(points, "stride", {bytes / stride, stride, false, false}));
+      if (bytes / stride >= 16)
+        points.add(chase(points, "stride", {bytes / stride, stride, false, false, points.length(131072, 1)}));
 }
 
 /// One line of each page or part of a page; each lies elsewhere in its page, so that they do not meet in one set of a cache.
@@ -112,12 +115,13 @@ void add_pages(Points& points) {
   struct Reach {
     u64 apart, most;
   };
-  for (const Reach reach : {Reach{64 * kKb, 2 * kGb}, Reach{512 * kKb, 8 * kGb}, Reach{2 * kMb, 64 * kGb},
-                            Reach{16 * kMb, 64 * kGb}, Reach{64 * kMb, 64 * kGb}})
+  for (const Reach reach : {Reach{64 * kKb, 2 * kGb}, Reach{512 * kKb, 8 * kGb}, Reach{2 * kMb, 126 * kGb},
+                            Reach{16 * kMb, 126 * kGb}, Reach{64 * kMb, 126 * kGb}})
     for (u64 pages = 8; pages * reach.apart <= reach.most; pages *= 2)
       for (const u64 quarter : {4, 5, 6, 7})
         if (pages * reach.apart / 4 * quarter <= reach.most)
-          points.add(chase(points, "pages", {pages / 4 * quarter, reach.apart + 128, true, true, 65536}));
+          points.add(
+              chase(points, "pages", {pages / 4 * quarter, reach.apart + 128, true, true, points.length(131072, 1)}));
 }
 
 /// From each SM to each line: those of the near and of the far part of the L2.
@@ -136,15 +140,13 @@ void add_lines(Points& points) {
 /// What a stream goes through.
 struct Extent {
   const char* where;
-  u64 bytes;            // power of two
-  bool own;             // of each block
-  bool fresh;           // each round elsewhere
-  u64 bytes_per_block;  // that are read or written
+  u64 bytes;   // power of two
+  bool own;    // of each block
+  bool fresh;  // each round elsewhere
 };
 
 void add_stream(Points& points, const Extent& extent, const std::string& what, u32 blocks, u64 warps) {
   const u64 chunk = warps * kWarp * 64;  // four times 16 bytes for each thread
-  const u64 count = std::max<u64>(1, points.length(extent.bytes_per_block, 1) / chunk);
   const u64 span = extent.own ? extent.bytes * blocks : extent.bytes * (extent.fresh ? kRounds : 1);
   const u64 shift = extent.fresh ? extent.bytes : 0;
   const bool copy = what == "copy";
@@ -156,20 +158,22 @@ void add_stream(Points& points, const Extent& extent, const std::string& what, u
                {"warps", number(warps)}},
               "bytes per cycle"};
   point.kind = Point::Kind::kRate;
-  point.work = static_cast<double>(count * chunk * (copy ? 2 : 1));
-  point.data_bytes = copy ? 2 * span : span;
-  if (!extent.fresh) point.before = {points.everywhere("touch", {point.data_bytes / 32, 32})};
+  point.counted = true;
+  point.work = static_cast<double>(kWarp * 64 * (copy ? 2 : 1));
+  point.data_bytes = (copy ? 2 * span : span) + chunk;  // a chunk that does not divide the extent goes beyond its end
+  if (!extent.fresh) point.before = {points.everywhere("touch", {span / 32, 32})};
   const u64 own = extent.own ? extent.bytes : 0, first = extent.own ? 0 : chunk;
   const u64 step = extent.own ? chunk : chunk * blocks;
-  point.measured = {
-      "stream_" + what, blocks, static_cast<u32>(warps * kWarp), {own, first, step, extent.bytes - 1, count, shift}};
+  point.measured = {"stream_" + what,
+                    blocks,
+                    static_cast<u32>(warps * kWarp),
+                    {own, first, step, extent.bytes - 1, points.length(kRateCycles, 1), shift}};
   if (copy) point.measured.numbers.push_back(span);
   points.add(point);
 }
 
 void add_bandwidth(Points& points) {
-  const Extent l1{"L1", 64 * kKb, true, false, 4 * kMb}, l2{"L2", 16 * kMb, false, false, 4 * kMb},
-      memory{"memory", kGb, false, true, 8 * kMb};
+  const Extent l1{"L1", 64 * kKb, true, false}, l2{"L2", 16 * kMb, false, false}, memory{"memory", kGb, false, true};
   const std::pair<Extent, std::string> kinds[] = {{l1, "read"},     {l2, "read"},      {l2, "write"},   {l2, "copy"},
                                                   {memory, "read"}, {memory, "write"}, {memory, "copy"}};
   for (const auto& [extent, what] : kinds) {
@@ -191,7 +195,7 @@ void add_strided(Points& points) {
   for (const Reach reach : {Reach{"L2", 16 * kMb, 0}, Reach{"memory", 4 * kGb, 4 * kGb}})
     for (const u32 blocks : {1u, points.sms()})
       for (const u64 stride : {4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
-        const u64 count = points.length(64, 4);
+        const u64 cycles = points.length(kRateCycles, 1);
         Point point{"strided",
                     {{"where", text(reach.where)},
                      {"bytes", number(reach.bytes)},
@@ -199,29 +203,31 @@ void add_strided(Points& points) {
                      {"blocks", number(blocks)}},
                     "words per cycle"};
         point.kind = Point::Kind::kRate;
-        point.work = static_cast<double>(count * 1024);
+        point.counted = true;
+        point.work = kWarp;
         point.data_bytes = reach.bytes + reach.shift * (kRounds - 1);
         if (reach.shift == 0) point.before = {points.everywhere("touch", {reach.bytes / 32, 32})};
-        point.measured = {"strided", blocks, 1024, {stride, reach.bytes - 1, count, reach.shift}};
+        point.measured = {"strided", blocks, 1024, {stride, reach.bytes - 1, cycles, reach.shift}};
         points.add(point);
       }
 }
 
 void add_random(Points& points) {
   const char* const names[] = {"read", "update", "atomic add"};
-  for (const u64 bytes :
-       {64 * kKb, kMb, 8 * kMb, 16 * kMb, 32 * kMb, 64 * kMb, 256 * kMb, kGb, 4 * kGb, 16 * kGb, 64 * kGb})
+  for (const u64 bytes : {64 * kKb, kMb, 8 * kMb, 16 * kMb, 32 * kMb, 64 * kMb, 256 * kMb, kGb, 4 * kGb, 16 * kGb,
+                          32 * kGb, 64 * kGb, 128 * kGb})
     for (const u64 what : {0, 1, 2})
       for (const u32 blocks : {1u, points.sms() / 2, points.sms()}) {
-        const u64 count = points.length(64, 4);
+        const u64 cycles = points.length(kRateCycles, 1);
         Point point{"random",
                     {{"what", text(names[what])}, {"bytes", number(bytes)}, {"blocks", number(blocks)}},
                     "words per cycle"};
         point.kind = Point::Kind::kRate;
-        point.work = static_cast<double>(count * 1024);
+        point.counted = true;
+        point.work = kWarp;
         point.data_bytes = bytes;
         if (bytes <= 64 * kMb) point.before = {points.everywhere("touch", {bytes / 32, 32})};
-        point.measured = {"random_words", blocks, 1024, {bytes - 1, count, what}};
+        point.measured = {"random_words", blocks, 1024, {bytes - 1, cycles, what}};
         points.add(point);
       }
 }
@@ -238,7 +244,7 @@ void add_atomics(Points& points) {
     for (const u64 result : {0, 1})
       for (const u64 warps : {1, 32})
         for (const u32 blocks : {1u, points.sms()}) {
-          const u64 count = points.length(64, 4);
+          const u64 cycles = points.length(kRateCycles, 1);
           Point point{"atomics",
                       {{"where", text(pattern.name)},
                        {"result", result != 0 ? "true" : "false"},
@@ -246,26 +252,28 @@ void add_atomics(Points& points) {
                        {"blocks", number(blocks)}},
                       "words per cycle"};
           point.kind = Point::Kind::kRate;
-          point.work = static_cast<double>(count * warps * kWarp);
+          point.counted = true;
+          point.work = kWarp;
           point.data_bytes = 4 * kKb + warps * 4096 + blocks * u64{131072};
           point.before = {points.everywhere("touch", {point.data_bytes / 32, 32})};
           point.measured = {"atomics",
                             blocks,
                             static_cast<u32>(warps * kWarp),
-                            {pattern.lane, pattern.warp, pattern.block, result, count}};
+                            {pattern.lane, pattern.warp, pattern.block, result, cycles}};
           points.add(point);
         }
   const u64 count = points.length(512, 8);
   Point chain{"atomics", {{"where", text("one thread, one after the other")}}, "cycles per addition"};
   chain.work = static_cast<double>(count);
+  chain.before = {points.everywhere("link", {1, 8, 1, 0})};
   chain.measured = {"atomic_chain", 1, 1, {count}};
   points.add(chain);
 }
 
 void add_instructions(Points& points) {
   const u64 count = points.length(4096, 128);
-  for (const char* name : {"fadd", "fmul", "ffma", "hfma2", "dadd", "dfma", "iadd", "imax", "imad", "iadd64", "lop3",
-                           "shf", "prmt", "popc", "ex2", "rcp", "shfl", "cvt", "select"}) {
+  for (const char* name : {"fadd", "fmul", "ffma", "hfma2", "dadd", "dfma",  "iadd", "imax", "imad",   "iadd64",
+                           "lop3", "shf",  "prmt", "popc",  "ex2",  "rsqrt", "shfl", "cvt",  "select", "iadd_lop3"}) {
     Point point{
         "instructions", {{"instruction", text(name)}, {"chains", "1"}, {"warps", "1"}}, "cycles per instruction"};
     point.work = static_cast<double>(count);
@@ -365,7 +373,8 @@ Sample read_sample(const Point& point, const std::vector<u64>& out) {
   for (u32 block = 0; block < point.measured.blocks; ++block) {
     const u64* const span = &out[block * Point::kSpanWords];
     const double taken = static_cast<double>(span[1] - span[0]);
-    rate += taken > 0 ? point.work / taken : 0;
+    const double work = point.counted ? point.work * static_cast<double>(span[5]) : point.work;
+    rate += taken > 0 ? work / taken : 0;
     cycles += taken;
     nanoseconds += static_cast<double>(span[3] - span[2]);
     first = std::min(first, span[2]);

@@ -25,19 +25,20 @@ struct Point {
   std::vector<std::pair<std::string, std::string>> labels;  // what tells it from others of the group, values as in JSON
   std::string unit;
   Kind kind = Kind::kCycles;
-  double work = 1;  // of a block
+  double work = 1;       // of a block,
+  bool counted = false;  // or of each time that one of its warps goes round
   u64 data_bytes = 4096;
   std::vector<Step> before = {};
   Step measured = {};
   u64 columns = 0;  // of a table
 
   u64 out_words() const { return u64{measured.blocks} * (kSpanWords + columns); }
-  static constexpr u64 kSpanWords = 6;  // end_span in device_clock.h
+  static constexpr u64 kSpanWords = 6;  // as in device_clock.h
 };
 
 struct PointOptions {
   u32 sms = 132;
-  u64 most_bytes = u64{80} << 30;   // points with more data are left out
+  u64 most_bytes = u64{130} << 30;  // points with more data are left out
   u64 shorter = 1;                  // divides how long the measured kernels are: a simulation has less time
   std::vector<std::string> groups;  // all when empty
 };

@@ -31,6 +31,23 @@ void simulate_micro(const std::string& folder, const std::string& out, const Sim
 /// The same as files that `terrace run --tenant` takes.
 void write_programs(const std::string& folder, const std::string& to, const PointOptions& options);
 
+struct PairOptions {
+  u64 budget = 240;                           // seconds
+  u64 lead = 4'000'000, window = 12'000'000;  // nanoseconds: before a window, and its length
+  std::vector<std::string> modes;             // streams, mps, time-sliced; all when empty
+};
+/// Pairs of kernels that share the GPU, and each of them alone: pairs.json and alone.json in the folder `to`.
+void measure_pairs(const std::string& folder, const std::string& to, const PairOptions& options);
+
+struct PredictOptions {
+  std::string gpu;
+  std::vector<std::string> sets;
+  u64 lead = 50'000, window = 200'000;  // cycles
+  u64 part = 0, parts = 1;              // every so manieth run, from this one on
+};
+/// The same in Terrace, each tenant on its own SMs; the files have the same form.
+void predict_pairs(const std::string& folder, const std::string& to, const PredictOptions& options);
+
 /// The module with the kernels of silicon.cu.
 std::string own_module(const std::string& folder);
 
