@@ -20,7 +20,7 @@ const std::vector<TenantKernel>& tenant_kernels() {
       {"mixed", "tenant_mixed", 1024, 4 * kGb},          {"random", "tenant_random_read", 1024, 4 * kGb},
       {"update", "tenant_random_update", 1024, 4 * kGb}, {"atomics", "tenant_random_add", 1024, kMb},
       {"chase", "tenant_chase", 256, 4 * kGb},           {"chase_l2", "tenant_chase", 256, 16 * kMb},
-      {"pages", "tenant_pages", 256, 32 * kGb},
+      {"pages", "tenant_pages", 256, 24 * kGb},
   };
   return kAll;
 }
