@@ -25,3 +25,11 @@ endif()
 add_dependencies(silicon silicon_module terrace_modules)
 set_target_properties(silicon PROPERTIES EXCLUDE_FROM_ALL TRUE BUILD_RPATH "$ORIGIN/lib")
 configure_file(${silicon_in}/pairs.txt ${silicon_modules}/pairs.txt COPYONLY)
+
+# What can be tested of it without a GPU.
+terrace_tests(silicon_test silicon)
+target_sources(silicon_test PRIVATE ${silicon_in}/micro_points.cc ${silicon_in}/json_file.cc ${silicon_in}/simulated.cc
+  ${silicon_in}/tenants.cc)
+target_include_directories(silicon_test PRIVATE ${PROJECT_SOURCE_DIR}/tests ${silicon_in})
+add_dependencies(silicon_test silicon_module)
+terrace_list_tests(silicon_test)

@@ -31,7 +31,8 @@ class Points {
   explicit Points(const PointOptions& options) : options_(options) {}
 
   void add(Point point) {
-    if (point.data_bytes <= options_.most_bytes) points_.push_back(std::move(point));
+    if (point.data_bytes > options_.most_bytes || (options_.wanted && !options_.wanted(point))) return;
+    points_.push_back(std::move(point));
   }
   std::vector<Point> take() { return std::move(points_); }
 

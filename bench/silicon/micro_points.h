@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,9 +39,10 @@ struct Point {
 
 struct PointOptions {
   u32 sms = 132;
-  u64 most_bytes = u64{130} << 30;  // points with more data are left out
-  u64 shorter = 1;                  // divides how long the measured kernels are: a simulation has less time
-  std::vector<std::string> groups;  // all when empty
+  u64 most_bytes = u64{130} << 30;           // points with more data are left out
+  u64 shorter = 1;                           // divides how long the measured kernels are: a simulation has less time
+  std::vector<std::string> groups;           // all when empty
+  std::function<bool(const Point&)> wanted;  // all when empty
 };
 
 std::vector<std::string> micro_groups();
