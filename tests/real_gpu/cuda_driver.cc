@@ -44,6 +44,7 @@ Function<void**, int> retain_context("cuDevicePrimaryCtxRetain");
 Function<void*> set_context("cuCtxSetCurrent");
 Function<> synchronize("cuCtxSynchronize");
 Function<u64*, std::size_t> mem_alloc("cuMemAlloc_v2");
+Function<std::size_t*, std::size_t*> mem_info("cuMemGetInfo_v2");
 Function<u64> mem_free("cuMemFree_v2");
 Function<u64, unsigned char, std::size_t> mem_set("cuMemsetD8_v2");
 Function<u64, const void*, std::size_t> to_device("cuMemcpyHtoD_v2");
@@ -162,6 +163,12 @@ u32 Gpu::threads_per_sm() const {
   int value = 0;
   device_attribute(&value, kThreadsPerMultiprocessor, 0);
   return static_cast<u32>(value);
+}
+
+u64 Gpu::free_bytes() const {
+  std::size_t free = 0, total = 0;
+  mem_info(&free, &total);
+  return free;
 }
 
 Gpu::Stream* Gpu::make_stream() {

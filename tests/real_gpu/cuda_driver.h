@@ -32,6 +32,7 @@ class Gpu {
 
   u32 sms() const;
   u32 threads_per_sm() const;
+  u64 free_bytes() const;
 
   /// Streams do not wait for each other, nor for anything above; what follows does not wait for its end.
   struct Stream;
