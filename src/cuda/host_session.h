@@ -60,6 +60,7 @@ class HostSession {
   u64 launches() const { return launches_; }
 
  private:
+  static constexpr u64 kMostHandles = 1 << 20;
   static constexpr u64 kMostIssued = 1024, kMostIssuedBytes = u64{256} << 20;  // chosen: as drivers bound their queues
   struct Stream {
     bool blocking = true;  // waits for the default stream, and the default stream for it
