@@ -172,6 +172,15 @@ void HostSession::deliver_printed(std::vector<Message>& answers) {
   answers.push_back({Call::kPrinted, fields.bytes()});
 }
 
+void HostSession::begin() {
+  clear();
+  failed_.reset();
+  next_handle_ = kFirstHandle;
+  calls_ = 0;
+  issued_bytes_ = 0;
+  first_of_batch_ = tickets_ + 1;
+}
+
 void HostSession::clear() {
   issued_.clear();
   deliveries_.clear();

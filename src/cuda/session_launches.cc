@@ -1,10 +1,9 @@
 // Launches of a process: which ones are possible, and what they need.
 // SPDX-License-Identifier: MIT
-#include "cuda/host_session.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "cuda/host_session.h"
 #include "engine/check.h"
 #include "frontend/ptx/decode/inst.h"
 

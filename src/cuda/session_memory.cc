@@ -1,11 +1,10 @@
 // Buffers of a process: allocated, freed, written, read, copied and filled. Managed ones are kept alike on both sides.
 // SPDX-License-Identifier: MIT
-#include "cuda/host_session.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "cuda/host_session.h"
 #include "engine/check.h"
 
 namespace terrace::cuda {

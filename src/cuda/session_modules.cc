@@ -1,11 +1,10 @@
 // Modules of a process, and the kernels and variables in them.
 // SPDX-License-Identifier: MIT
-#include "cuda/host_session.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "cuda/fat_binary.h"
+#include "cuda/host_session.h"
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/ptx/decode/inst.h"
@@ -31,6 +30,12 @@ void HostSession::load_module(Reader& fields, Answer& answer) {
           "the program contains only machine code; build it with PTX (nvcc -arch=compute_75, or -arch=sm_75)";
       return;
     }
+    const u64 left = setup_.device.memory_bytes - std::min(setup_.device.memory_bytes, used_bytes_);
+    const u64 bytes_of_code = whole_pages(ptx->size());
+    if (bytes_of_code > left) {
+      answer.status = Status::kMemoryAllocation;
+      return;
+    }
     code_hash_ = hash64(fmt::format("{}{:016x}", *ptx, code_hash_));
     ptx::Module module = ptx::parse_module(fmt::format("module {}", modules_), std::move(*ptx),
                                            ptx::warp_size_of(machine_.warp_width()));
@@ -39,8 +44,8 @@ void HostSession::load_module(Reader& fields, Answer& answer) {
       if (variable.bytes > setup_.device.memory_bytes) input_error("variable {} is too large", variable.name);
       bytes_of_variables += variable.bytes + variable.align + 16;
     }
-    const u64 whole = whole_pages(bytes_of_variables) * 2;
-    if (whole > setup_.device.memory_bytes - std::min(setup_.device.memory_bytes, used_bytes_)) {
+    const u64 whole = bytes_of_code + whole_pages(bytes_of_variables) * 2;
+    if (whole > left) {
       answer.status = Status::kMemoryAllocation;
       return;
     }

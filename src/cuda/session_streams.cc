@@ -1,8 +1,8 @@
 // Streams and events of a process, and the order of what it issues.
 // SPDX-License-Identifier: MIT
-#include "cuda/host_session.h"
-
 #include <utility>
+
+#include "cuda/host_session.h"
 
 namespace terrace::cuda {
 
