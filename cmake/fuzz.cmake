@@ -1,9 +1,22 @@
-# The fuzz target of the PTX reader, of the few sources it needs: instrumenting the whole program would take minutes.
+# The fuzz targets, of the few sources they need: instrumenting the whole program would take minutes.
 file(GLOB fuzzed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/frontend/ptx/*/*.cc)
 foreach(source engine/check engine/interrupt frontend/functional_runner frontend/guest_memory frontend/store_log)
   list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/src/${source}.cc)
 endforeach()
-add_executable(fuzz_ptx_reader EXCLUDE_FROM_ALL tests/fuzz/ptx_reader_fuzz.cc ${fuzzed})
-target_include_directories(fuzz_ptx_reader PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(fuzz_ptx_reader PRIVATE terrace_flags fmt::fmt)
-target_link_options(fuzz_ptx_reader PRIVATE -fsanitize=fuzzer)
+file(GLOB fuzzed_sessions CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cc)
+add_library(fuzzed OBJECT EXCLUDE_FROM_ALL ${fuzzed})
+target_link_libraries(fuzzed PUBLIC terrace_flags fmt::fmt)
+
+function(terrace_fuzz_target name)
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE fuzzed)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+terrace_fuzz_target(fuzz_ptx_reader tests/fuzz/ptx_reader_fuzz.cc)
+terrace_fuzz_target(fuzz_protocol tests/fuzz/protocol_fuzz.cc ${fuzzed_sessions})
+target_link_libraries(fuzz_protocol PRIVATE ${ZSTD})
+
+add_executable(write_protocol_seeds EXCLUDE_FROM_ALL tests/fuzz/write_seeds.cc)
+target_include_directories(write_protocol_seeds PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(write_protocol_seeds PRIVATE terrace_flags fmt::fmt)

@@ -123,6 +123,8 @@ add_test(NAME laws.whole_matrix COMMAND laws --gtest_also_run_disabled_tests --g
 set_tests_properties(laws.whole_matrix PROPERTIES LABELS slow TIMEOUT 3600)
 add_test(NAME virtual_storm.long COMMAND unit --gtest_also_run_disabled_tests --gtest_filter=VirtualStormLong.*)
 set_tests_properties(virtual_storm.long PROPERTIES LABELS slow TIMEOUT 3600)
+add_test(NAME cuda.long COMMAND cli --gtest_also_run_disabled_tests --gtest_filter=CudaLong.*:ServeLong.*)
+set_tests_properties(cuda.long PROPERTIES LABELS slow TIMEOUT 3600)
 foreach(workload 3ds atax bc bfs bicg bino blk bp cfd color color_maxmin cons cp dwt2d dxtc fft fw fw_block fwt gaussian gesummv gups
     histo hs jpeg kmeans lavamd lbm leu lib lps lud luh merge mis mm mum mvt nn nw pagerank pagerank_spmv pathfinder pvc qtc ray red sad
     sc scan scp srad sssp tpacf trd xsbench)

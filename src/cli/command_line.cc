@@ -209,8 +209,14 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
         ->type_name("PATH")
         ->required();
     app.add_option("--clients", line.cuda.clients,
-                   "number of programs; they become tenants in the order in which they attach; default: 1")
+                   "end when so many programs have attached and left; without --slots, all of them begin together")
         ->type_name("N");
+    app.add_option("--slots", line.cuda.slots,
+                   "programs that may be attached at once; others wait until one leaves; default: 4")
+        ->type_name("N");
+    app.add_option("--idle", line.cuda.idle,
+                   "end after so many seconds of real time without a program; default: 0, never")
+        ->type_name("SECONDS");
   }
   if (command == "exec") add_exec_options(app, line.exec);
   if (command == "new") {

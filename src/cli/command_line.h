@@ -35,7 +35,7 @@ struct LiveOptions {
 };
 
 struct CudaOptions {
-  std::string host_timeout, socket, clients;
+  std::string host_timeout, socket, clients, slots, idle;
 };
 
 struct StoreOptions {

@@ -26,7 +26,7 @@ bool Connection::receive(void* to, u64 bytes) {
   for (u64 got = 0; got < bytes;) {
     pollfd waiting{socket_.number(), POLLIN, 0};
     const int ready = poll(&waiting, 1, 100);
-    check_interrupt();
+    if (!goes_on()) return false;
     if (ready == 0 || (ready < 0 && errno == EINTR)) {
       const auto waited = std::chrono::steady_clock::now() - since;
       if (patience_s_ != 0 && waited > std::chrono::seconds(patience_s_)) {
@@ -47,9 +47,10 @@ bool Connection::receive(void* to, u64 bytes) {
   return true;
 }
 
-bool Connection::begins_well() {
-  greeting_ = receive();
-  return greeting_ && greeting_->call == Call::kHello;
+bool Connection::goes_on() {
+  if (on_interrupt_ == OnInterrupt::kThrow) check_interrupt();
+  if (interrupted()) why_ = "the server was ended";
+  return !interrupted();
 }
 
 std::optional<Message> Connection::receive() {
@@ -78,7 +79,7 @@ bool Connection::send(const Message& message) {
     for (u64 sent = 0; sent < bytes;) {
       pollfd waiting{socket_.number(), POLLOUT, 0};
       const int ready = poll(&waiting, 1, 100);
-      check_interrupt();
+      if (!goes_on()) return false;
       if (ready <= 0) {
         const auto waited = std::chrono::steady_clock::now() - since;
         if (patience_s_ != 0 && waited > std::chrono::seconds(patience_s_)) return false;
@@ -94,7 +95,7 @@ bool Connection::send(const Message& message) {
     return true;
   };
   const bool sent = all(&header, sizeof header) && all(message.payload.data(), message.payload.size());
-  if (!sent) why_ = "its process ended without detaching";
+  if (!sent && why_.empty()) why_ = "its process ended without detaching";
   return sent;
 }
 

@@ -32,23 +32,31 @@ class Descriptor {
 
 class Connection {
  public:
-  /// `patience_s` seconds without a byte are taken for a process that hangs; 0: for ever.
-  Connection(Descriptor socket, u32 patience_s) : socket_(std::move(socket)), patience_s_(patience_s) {}
+  /// What an interrupt of the simulator does: it ends the run with an exception, or only this connection.
+  enum class OnInterrupt : u8 { kThrow, kLose };
+  /// `patience_s` seconds without a byte are taken for a process that hangs; 0: for ever. `greeting` is what it has said
+  /// already.
+  Connection(Descriptor socket, u32 patience_s, OnInterrupt on_interrupt = OnInterrupt::kThrow,
+             std::optional<Message> greeting = {})
+      : greeting_(std::move(greeting)),
+        socket_(std::move(socket)),
+        patience_s_(patience_s),
+        on_interrupt_(on_interrupt) {}
 
   /// The next message; nothing when the other end has gone, hangs or says what is no message. `why` says which.
   std::optional<Message> receive();
-  /// Whether the first message is a library's greeting; it is kept for `receive`.
-  bool begins_well();
   /// False when the other end has gone.
   bool send(const Message& message);
   const std::string& why() const { return why_; }
 
  private:
   bool receive(void* to, u64 bytes);
+  bool goes_on();
 
   std::optional<Message> greeting_;
   Descriptor socket_;
   u32 patience_s_;
+  OnInterrupt on_interrupt_;
   std::string why_;
 };
 

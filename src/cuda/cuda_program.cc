@@ -5,6 +5,14 @@
 
 namespace terrace::cuda {
 
+void CudaProgram::initialise(GuestMemory&) {
+  connection_.reset();
+  message_.reset();
+  issue_.clear();
+  lost_.clear();
+  session_.begin();
+}
+
 std::optional<Launch> CudaProgram::next_issued() {
   Launch launch = std::move(issue_.front());
   issue_.pop_front();

@@ -1,4 +1,5 @@
-// A tenant whose host side is a process of its own: the program (frontend/program.h) that serves it. While the process works,
+// A tenant whose host side is a process of its own: the program (frontend/program.h) that serves it. Each execution of the program
+// begins with nothing of the processes of earlier ones. While the process works,
 // the simulated machine stands still; what it issues begins when it waits. So the same processes give the same results, however
 // fast they are.
 // SPDX-License-Identifier: MIT
@@ -22,12 +23,13 @@ class CudaProgram final : public Program {
       : source_(std::move(source)), session_(std::move(setup), memory, machine) {}
 
   void allocate(GuestMemory&) override {}
-  void initialise(GuestMemory&) override {}
+  void initialise(GuestMemory&) override;
   std::optional<Launch> next(GuestMemory&) override;
   CheckResult check(const GuestMemory&) const override;
   void stopped(GuestMemory&, const std::string& fault) override;
 
   u64 code_hash() const { return session_.code_hash(); }
+  u64 launches() const { return session_.launches(); }
 
  private:
   enum class Served : u8 { kIssues, kNoMore };

@@ -53,6 +53,8 @@ class HostSession {
   bool empty() const { return issued_.empty(); }
   /// From now on every call fails with this.
   void fail(Status status) { failed_ = status; }
+  /// Another process: nothing of an earlier one is left. Nothing of it may run.
+  void begin();
   /// Frees all that the process has. Nothing of it may run.
   void clear();
   /// Of the PTX of all modules.
@@ -60,6 +62,8 @@ class HostSession {
   u64 launches() const { return launches_; }
 
  private:
+  static constexpr u64 kFirstHandle = 16;  // small numbers are CUDA's own streams
+  static constexpr u64 kMostHandles = 1 << 20;
   static constexpr u64 kMostIssued = 1024, kMostIssuedBytes = u64{256} << 20;  // chosen: as drivers bound their queues
   struct Stream {
     bool blocking = true;  // waits for the default stream, and the default stream for it
@@ -127,7 +131,7 @@ class HostSession {
   std::vector<Kernel> kernels_;
   std::map<u64, Stream> streams_;
   std::map<u64, std::shared_ptr<Event>> events_;
-  u64 next_handle_ = 16;  // small numbers are CUDA's own streams
+  u64 next_handle_ = kFirstHandle;
   std::vector<Launch> issued_;
   u64 tickets_ = 0, first_of_batch_ = 1;
   u64 calls_ = 0;  // since the host went on

@@ -89,6 +89,9 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   auto presence =
       std::make_unique<Presence>(Presence::Wiring{config_, table_, scheduler_, *dispatcher_, dispatcher_unit_, sms_,
                                                   mmus_, mmu_units_, *launches, partition.get()});
+  presence->on_departure = [this](TenantId tenant) {
+    if (on_departure) on_departure(tenant);
+  };
   launches_ = launches.get();
   launches->on_completion = [this](TenantId tenant) {
     if (on_completion) on_completion(tenant);
@@ -289,7 +292,7 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
   table_.window = limits.window;
   Warmup warmup(limits.warmup, stats_, [this] { settle(); });
   Watchdog watchdog(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
-  RunLimits ends(limits.cycles, limits.thread_instructions, table_);
+  RunLimits ends(limits.cycles, limits.thread_instructions, limits.stop, table_);
   std::vector<Controller*> controllers;
   for (const auto& controller : controllers_) controllers.push_back(controller.get());
   controllers.insert(controllers.end(), {&warmup, &watchdog, &ends});

@@ -45,8 +45,9 @@ class Gpu {
     Cycle cycles = kNever;
     u64 thread_instructions = kNever;
     Cycle warmup = 0;
-    bool relaunch = true;  // early finishers start again while others run
-    bool window = false;   // and all who finish, as long as there are cycles
+    bool relaunch = true;             // early finishers start again while others run
+    bool window = false;              // and all who finish, as long as there are cycles
+    std::function<bool()> stop = {};  // asked now and then: whether to end here
   };
   using End = RunEnd;
 
@@ -60,6 +61,8 @@ class Gpu {
 
   /// Called when a tenant's program has ended, before it starts again.
   std::function<void(TenantId)> on_completion;
+  /// Called when a tenant that comes and goes has gone.
+  std::function<void(TenantId)> on_departure;
 
   /// Keeps the events of one unit: UNIT@FROM:TO. Before the run.
   void log(const std::string& spec);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/tenant_table.h"
 
-#include <algorithm>
-
 namespace terrace {
 
 std::vector<TenantId> TenantTable::present() const {
@@ -14,9 +12,14 @@ std::vector<TenantId> TenantTable::present() const {
 }
 
 bool TenantTable::all_completed() const {
-  return std::all_of(states_.begin(), states_.end(), [this](const TenantState& state) {
-    return state.ended || (state.done.completed_runs > 0 && !window);
-  });
+  for (u32 i = 0; i < count(); ++i) {
+    const TenantState& state = states_[i];
+    const bool visits = setups_[i].visitors != nullptr;
+    const bool over = visits ? !state.present && !setups_[i].visitors->open()
+                             : state.ended || (state.done.completed_runs > 0 && !window);
+    if (!over) return false;
+  }
+  return true;
 }
 
 u64 TenantTable::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) const {
@@ -27,7 +30,7 @@ u64 TenantTable::issued(TenantId tenant, PerTenant<Counter> SmStats::* counter) 
 
 TenantProgress TenantTable::progress(TenantId tenant) const {
   TenantProgress progress = states_[index(tenant)].done;
-  progress.arrived = setups_[index(tenant)].arrive;
+  if (progress.visits == 0) progress.arrived = setups_[index(tenant)].arrive;
   progress.warp_instructions = warp_instructions(tenant);
   progress.thread_instructions = thread_instructions(tenant);
   return progress;

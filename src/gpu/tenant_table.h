@@ -8,6 +8,7 @@
 
 #include "frontend/inst_stream.h"
 #include "frontend/program.h"
+#include "frontend/visitors.h"
 #include "sm/sm.h"
 
 namespace terrace {
@@ -21,6 +22,7 @@ struct TenantSetup {
   std::vector<u32> sms;  // its own
   Cycle arrive = 0, leave = kNever;
   bool leaves_when_done = false;  // it leaves when its program has ended, and does not start again
+  Visitors* visitors = nullptr;   // instead of `arrive`: it comes each time these say so. All tenants have the same
 };
 
 /// What a tenant has done so far.
@@ -32,6 +34,8 @@ struct TenantProgress {
   std::string fault;                                                       // empty, or what it did; it ended there
   Cycle arrived = 0;                                                       // or will arrive
   Cycle left = kNever;                                                     // kNever: it has not left
+  u64 visits = 0;                                                          // of one that comes and goes;
+  Cycle came = 0, absent = 0;  // the last one's begin, and the time between them
 };
 
 struct TenantState {

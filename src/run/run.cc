@@ -46,6 +46,7 @@ struct TenantView {
   bool leaves_when_done = false;
   std::function<u64()> code_hash;
   std::map<std::string, u64> unknown_opcodes = {};
+  Visitors* visitors = nullptr;
 };
 
 /// Contiguous shares, in the order of the tenants; or all SMs for everyone.
@@ -111,8 +112,19 @@ std::vector<TenantView> views_of(const std::vector<GivenTenant>& given, const Gp
   std::vector<TenantView> views;
   for (u32 i = 0; i < given.size(); ++i) {
     const GivenTenant& tenant = given[i];
-    views.push_back({tenant.name, tenant.name, tenant.program, tenant.memory, tenant.stream, shares[i], 0, kNever, true,
-                     tenant.code_hash});
+    const Cycle arrive = tenant.visitors == nullptr ? 0 : kNever;
+    views.push_back({tenant.name,
+                     tenant.name,
+                     tenant.program,
+                     tenant.memory,
+                     tenant.stream,
+                     shares[i],
+                     arrive,
+                     kNever,
+                     true,
+                     tenant.code_hash,
+                     {},
+                     tenant.visitors});
   }
   return views;
 }
@@ -141,7 +153,7 @@ RunResult simulate(const RunRequest& request) {
   std::vector<TenantSetup> setups;
   for (const TenantView& tenant : tenants) {
     setups.push_back({tenant.name, tenant.program, tenant.memory, tenant.stream, tenant.sms, tenant.arrive,
-                      tenant.leave, tenant.leaves_when_done});
+                      tenant.leave, tenant.leaves_when_done, tenant.visitors});
   }
   Gpu gpu(config, std::move(setups), request.options);
   if (!request.log.empty()) gpu.log(request.log);
@@ -158,7 +170,10 @@ RunResult simulate(const RunRequest& request) {
     if (request.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
   };
 
-  const Gpu::Limits limits = limits_of(config.run);
+  if (request.on_departure) gpu.on_departure = [&](TenantId id) { request.on_departure(index(id), gpu.progress(id)); };
+
+  Gpu::Limits limits = limits_of(config.run);
+  limits.stop = request.stop;
   const auto all_issued = [&](const Gpu& running) {
     u64 total = 0;
     for (u32 i = 0; i < tenants.size(); ++i) total += running.progress(TenantId(i)).warp_instructions;
@@ -186,6 +201,7 @@ RunResult simulate(const RunRequest& request) {
   print_to({});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
+  for (u32 i = 0; i < tenants.size() && request.on_end; ++i) request.on_end(i, gpu.progress(TenantId(i)));
   RunResult result =
       describe_run(gpu, config, tenant_results(tenants, checks, first_completions), seconds, request.check);
   result.log = gpu.take_log();

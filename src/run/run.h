@@ -18,6 +18,8 @@ class Gpu;
 class GuestMemory;
 class InstStream;
 class Program;
+class Visitors;
+struct TenantProgress;
 
 /// A tenant that whoever asks for the run brings along and keeps, such as a process (src/cuda).
 struct GivenTenant {
@@ -26,6 +28,7 @@ struct GivenTenant {
   GuestMemory* memory = nullptr;
   InstStream* stream = nullptr;
   std::function<u64()> code_hash;  // asked after the run
+  Visitors* visitors = nullptr;    // it comes and goes as these say
 };
 
 struct RunRequest {
@@ -35,6 +38,12 @@ struct RunRequest {
   /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
   /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;
+  /// Asked as often: whether to end the run here, with the result so far.
+  std::function<bool()> stop;
+  /// Called when a tenant that comes and goes has gone, with what it has done in all its visits.
+  std::function<void(u32, const TenantProgress&)> on_departure;
+  /// Called for each tenant when the run has ended, before the result is described.
+  std::function<void(u32, const TenantProgress&)> on_end;
   /// Called as often, for those who want to see more of the machine.
   std::function<void(const Gpu&)> watch;
   Scheduler::Options options;

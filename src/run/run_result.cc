@@ -19,8 +19,8 @@ double ratio(u64 a, u64 b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-/// A tenant's rate over its completed executions, from its arrival on; without one, and in a window, over the time that
-/// it was there.
+/// A tenant's rate over its completed executions, from its arrival on; without one, in a window, and if it comes and goes,
+/// over the time that it was there.
 struct Rate {
   u64 cycles, warp_instructions, thread_instructions;
   bool capped;
@@ -28,6 +28,11 @@ struct Rate {
   double warp_ipc() const { return ratio(warp_instructions, cycles); }
 };
 Rate rate_of(const TenantProgress& progress, bool window, Cycle now) {
+  if (progress.arrived == kNever) return {0, 0, 0, false};
+  if (progress.visits > 0) {
+    return {std::min(now, progress.left) - progress.arrived - progress.absent, progress.warp_instructions,
+            progress.thread_instructions, false};
+  }
   const bool never = progress.completed_runs == 0;
   if (never || window) {
     const Cycle end = std::min(now, progress.left);
@@ -118,7 +123,7 @@ Tree describe_tenant(const TenantResult& tenant, const TenantProgress& progress,
             {"workload", tenant.workload},
             {"ptx_hash", fmt::format("{:016x}", tenant.ptx_hash)},
             {"sms", u64{tenant.sms}},
-            {"arrived", progress.arrived},
+            {"arrived", progress.arrived == kNever ? Tree() : Tree(progress.arrived)},
             {"cycles", rate.cycles},
             {"warp_instructions", progress.warp_instructions},
             {"thread_instructions", progress.thread_instructions},

@@ -7,6 +7,7 @@
 #include "cuda/fat_binary.h"
 #include "cuda/host_session.h"
 #include "engine/check.h"
+#include "support/fat_binary.h"
 
 namespace terrace::cuda {
 namespace {
@@ -19,28 +20,6 @@ const std::string kPtx =
     ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.visible .entry takes() {\n"
     "{ .param .b64 p; .param .b64 r; st.param.b64 [p], 8; call (r), malloc, (p); }\nret;\n}\n"
     ".visible .entry odd() {\n.reg .b32 %r<4>;\nwgmma.fence.sync.aligned;\nret;\n}\n";
-
-template <class T>
-void put(std::vector<u8>& bytes, u64 at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-std::vector<u8> fat_binary(const std::string& payload, u64 flags = 0x11, u64 whole = 0) {
-  std::vector<u8> bytes(16 + 64);
-  put<u32>(bytes, 0, 0xBA55ED50);
-  put<u16>(bytes, 4, 1);
-  put<u16>(bytes, 6, 16);
-  put<u64>(bytes, 8, 64 + payload.size());
-  put<u16>(bytes, 16, 1);
-  put<u32>(bytes, 20, 64);
-  put<u64>(bytes, 24, payload.size());
-  put<u32>(bytes, 32, static_cast<u32>(payload.size()));
-  put<u32>(bytes, 44, 70);
-  put<u64>(bytes, 56, flags);
-  put<u64>(bytes, 72, whole);
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
-  return bytes;
-}
 
 TEST(FatBinary, GivesItsPtx) {
   EXPECT_EQ(ptx_of_fat_binary(fat_binary(kPtx)), kPtx);

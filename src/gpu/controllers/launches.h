@@ -46,6 +46,8 @@ class Launches final : public Controller {
 
   /// A tenant's program begins, or begins anew.
   void start_run(TenantId tenant, Cycle now);
+  /// Whether launches of the tenant have begun and are not taken note of as ended.
+  bool running(TenantId tenant) const { return !hosts_[index(tenant)].running.empty(); }
   const std::vector<KernelRecord>& kernels() const { return kernels_; }
   /// Launches that have begun and not ended, as if they ended before cycle `now`.
   std::vector<KernelRecord> under_way(Cycle now) const;

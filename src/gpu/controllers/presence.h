@@ -2,10 +2,15 @@
 // tenant that leaves is there until the answers to its last accesses are back; then its walkers go to the others, and
 // the SM partitioner is asked who gets its SMs. What it left in caches and TLBs ages out, but for the L1 and L1 TLB of
 // an SM that changes hands.
+//
+// Tenants that come and go when they like (frontend/visitors.h) are looked for now and then while one of them is absent. While
+// nobody is there, simulated time stands still.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/scheduler.h"
@@ -45,11 +50,22 @@ class Presence final : public Controller {
   /// Nothing of it is on the GPU any more.
   void depart(TenantId tenant, Cycle now);
 
+  /// A tenant that comes and goes has gone.
+  std::function<void(TenantId)> on_departure;
+
  private:
+  static constexpr Cycle kLookEvery = 2048;  // as often as an interrupt is noticed
+
+  void arrive(std::span<const TenantId> coming, Cycle now);
+  void receive_visitors(Cycle now);
+  std::vector<TenantId> absent_visitors() const;
   void divide_walkers(Cycle now);
   void divide_sms(SmPartitioner::Occasion occasion, Cycle now);
 
   Wiring wiring_;
+  Visitors* visitors_ = nullptr;  // none: all is known beforehand
+  Cycle next_look_ = 0;           // for them
+  bool divided_ = false;          // walkers, otherwise than they are built
 };
 
 }  // namespace terrace

@@ -11,6 +11,7 @@ void RunLimits::act(Cycle now) {
   if (tenants_.all_completed()) return reach(RunEnd::kCompleted);
   if (now >= cycles_) return reach(RunEnd::kCycleLimit);
   if (enough_instructions()) return reach(RunEnd::kInstructionLimit);
+  if (stop_ && stop_()) return reach(RunEnd::kAsked);
 }
 
 bool RunLimits::enough_instructions() const {

@@ -1,0 +1,16 @@
+// write_protocol_seeds FOLDER: the conversations that fuzzing the protocol begins from, a file each.
+// SPDX-License-Identifier: MIT
+#include <fstream>
+
+#include "fuzz/protocol_seeds.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  int number = 0;
+  for (const auto& seed : terrace::cuda::protocol_seeds()) {
+    std::ofstream file(std::string(argv[1]) + "/seed_" + std::to_string(number++), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
+    if (!file) return 1;
+  }
+  return 0;
+}
