@@ -59,7 +59,8 @@ bool HostSession::needs_wait(const Message& message) const {
     case Call::kReset:
     case Call::kHeapBytes:
     case Call::kGoodbye:
-    case Call::kLoadModule:  // its variables are written
+    case Call::kLoadModule:     // its variables are written
+    case Call::kManagedSymbol:  // its variable is read
       return true;
     case Call::kRead:
       fields.area();
@@ -93,7 +94,8 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
       find_kernel(fields, answer);
       break;
     case Call::kSymbol:
-      find_symbol(fields, answer);
+    case Call::kManagedSymbol:
+      find_symbol(fields, answer, call == Call::kManagedSymbol);
       break;
     case Call::kAllocate:
     case Call::kAllocateManaged:
@@ -253,7 +255,7 @@ void HostSession::find_kernel(Reader& fields, Answer& answer) {
   for (const u32 param : declaration->params) answer.fields.u32(static_cast<u32>(declaration->variables[param].bytes));
 }
 
-void HostSession::find_symbol(Reader& fields, Answer& answer) {
+void HostSession::find_symbol(Reader& fields, Answer& answer, bool managed) {
   const u32 module = fields.u32();
   const std::string name = fields.text();
   if (!fields.good() || module >= modules_) {
@@ -266,6 +268,9 @@ void HostSession::find_symbol(Reader& fields, Answer& answer) {
     return;
   }
   answer.fields.u64(found->first.raw).u64(found->bytes);
+  if (!managed) return;
+  const u8* now = memory_.read(found->first, found->bytes).data();
+  managed_[found->first.raw] = {found->bytes, std::vector<u8>(now, now + found->bytes)};
 }
 
 void HostSession::allocate(Reader& fields, Answer& answer, bool managed) {
