@@ -139,22 +139,31 @@ target_link_libraries(make_fat_binary PRIVATE terrace_flags ${ZSTD})
 set(cuda_out ${PROJECT_BINARY_DIR}/tests/cuda)
 set(cuda_flags -x cuda --cuda-gpu-arch=sm_70 --cuda-path=/nonexistent -nocudainc -nocudalib -fms-extensions -std=c++17 -O1
     -Xclang -target-sdk-version=11.8 -Wno-unknown-cuda-version -Wall -Wextra -Werror)
-set(cuda_source ${PROJECT_SOURCE_DIR}/tests/cuda/api.cu)
-add_custom_command(OUTPUT ${cuda_out}/api.ptx DEPENDS ${cuda_source} tests/cuda/cuda_mini.h
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}
-  COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-device-only -S -Xclang -target-feature -Xclang +ptx78 ${cuda_source} -o
-          ${cuda_out}/api.ptx
-  COMMENT "Device code of the CUDA test program" VERBATIM)
 set(cuda_programs "")
-foreach(form plain lz4 zstd)
-  set(program ${cuda_out}/api_${form})
-  add_custom_command(OUTPUT ${program} DEPENDS ${cuda_out}/api.ptx make_fat_binary cudart_13
-    COMMAND make_fat_binary ${cuda_out}/api.ptx ${program}.fatbin ${form}
-    COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-host-only -c -Xclang -fcuda-include-gpubinary -Xclang ${program}.fatbin
-            ${cuda_source} -o ${program}.o
-    COMMAND ${TERRACE_CLANG} ${program}.o $<TARGET_FILE:cudart_13> -o ${program}
-    COMMENT "CUDA test program, ${form}" VERBATIM)
-  list(APPEND cuda_programs ${program})
-endforeach()
+function(add_cuda_program name)
+  set(source ${PROJECT_SOURCE_DIR}/tests/cuda/${name}.cu)
+  add_custom_command(OUTPUT ${cuda_out}/${name}.ptx DEPENDS ${source} tests/cuda/cuda_mini.h
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}
+    COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-device-only -S -Xclang -target-feature -Xclang +ptx78 ${source} -o
+            ${cuda_out}/${name}.ptx
+    COMMENT "Device code of the CUDA test program ${name}" VERBATIM)
+  foreach(form ${ARGN})
+    set(program ${cuda_out}/${name}_${form})
+    add_custom_command(OUTPUT ${program} DEPENDS ${cuda_out}/${name}.ptx make_fat_binary cudart_13
+      COMMAND make_fat_binary ${cuda_out}/${name}.ptx ${program}.fatbin ${form}
+      COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-host-only -c -Xclang -fcuda-include-gpubinary -Xclang ${program}.fatbin
+              ${source} -o ${program}.o
+      COMMAND ${TERRACE_CLANG} ${program}.o $<TARGET_FILE:cudart_13> -lpthread -o ${program}
+      COMMENT "CUDA test program ${name}, ${form}" VERBATIM)
+    list(APPEND cuda_programs ${program})
+  endforeach()
+  set(cuda_programs ${cuda_programs} PARENT_SCOPE)
+endfunction()
+add_cuda_program(api plain lz4 zstd)
+add_cuda_program(calls zstd)
+add_executable(cuda_managed tests/cuda/managed.cc)
+target_compile_options(cuda_managed PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(cuda_managed PRIVATE cudart_13)
+set_target_properties(cuda_managed PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${cuda_out} OUTPUT_NAME managed)
 add_custom_target(cuda_programs ALL DEPENDS ${cuda_programs})
-add_dependencies(cli cuda_programs)
+add_dependencies(cli cuda_programs cuda_managed)

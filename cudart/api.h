@@ -22,19 +22,84 @@ int done(int status);
 /// A call that is not supported: one line on standard error, the first time.
 int unserved(const char* call);
 
-/// CUDA's own names of the default stream are 0, 1 and 2.
-inline std::uint64_t number(cudaStream_t stream) {
-  const auto value = reinterpret_cast<std::uintptr_t>(stream);
-  return value <= 2 ? 0 : value;
-}
+/// cudaMemcpyKind.
+enum Kind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kByAddress };
+
+/// CUDA's own names of default streams are 0 and 1 (of the process) and 2 (of the calling thread).
+inline constexpr std::uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
+inline const cudaStream_t kOfThisThread = reinterpret_cast<cudaStream_t>(kPerThreadStream);
+/// The stream as the simulator numbers it.
+std::uint64_t number(cudaStream_t stream);
 inline std::uint64_t number(cudaEvent_t event) {
   return reinterpret_cast<std::uintptr_t>(event);
 }
 
+struct Extent {
+  std::size_t width, height, depth;
+};
+struct PitchedPointer {
+  void* first;
+  std::size_t pitch, width, height;
+};
+struct Position {
+  std::size_t x, y, z;
+};
+/// cudaMemcpy3DParms.
+struct Copy3D {
+  void* from_array;
+  Position from_at;
+  PitchedPointer from;
+  void* to_array;
+  Position to_at;
+  PitchedPointer to;
+  Extent extent;
+  int kind;
+};
+/// cudaMemcpy3DPeerParms.
+struct PeerCopy3D {
+  void* from_array;
+  Position from_at;
+  PitchedPointer from;
+  int from_device;
+  void* to_array;
+  Position to_at;
+  PitchedPointer to;
+  int to_device;
+  Extent extent;
+};
+/// cudaLaunchAttribute: a number and 64 bytes whose meaning depends on it.
+struct LaunchAttribute {
+  int which;
+  int pad;
+  union {
+    int number;
+    unsigned size[3];
+    cudaEvent_t event;
+    unsigned char bytes[64];
+  } value;
+};
+/// cudaLaunchConfig_t.
+struct LaunchConfiguration {
+  dim3 grid, block;
+  std::size_t shared;
+  cudaStream_t stream;
+  const LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 /// Copies `height` rows of `width` bytes; `kind` is a cudaMemcpyKind.
 int copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
          std::size_t height, int kind, std::uint64_t stream, bool async);
+int copy3d(const Copy3D* how, std::uint64_t stream, bool async);
+int copy_peer3d(const PeerCopy3D* how, std::uint64_t stream, bool async);
+int copy_symbol(const void* symbol, void* host, std::size_t bytes, std::size_t offset, int kind, bool to_symbol,
+                std::uint64_t stream, bool async);
+int fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, std::uint64_t stream);
+int fill3d(const PitchedPointer& to, int value, const Extent& extent, std::uint64_t stream);
 int launch(Kernel& kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t stream);
+int launch(const LaunchConfiguration* how, const void* host, void** arguments, cudaStream_t stream);
 int wait();
+/// Forgets what the library keeps about streams and events.
+void forget_streams();
 
 }  // namespace terrace::cudart

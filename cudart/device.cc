@@ -1,8 +1,7 @@
-// Devices, streams, events and errors.
+// Devices.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <string>
 
 #include "api.h"
@@ -11,11 +10,10 @@ using namespace terrace::cudart;
 
 namespace {
 
-thread_local int last_error = kSuccess;
+constexpr int kComputeMajor = 9, kComputeMinor = 0;   // as the PTX that the simulator reads
+constexpr int kLimitMallocHeapSize = 2, kLimits = 7;  // as CUDA numbers them
 
-constexpr int kComputeMajor = 9, kComputeMinor = 0;                // as the PTX that the simulator reads
-constexpr int kLimitPrintfFifoSize = 1, kLimitMallocHeapSize = 2;  // as CUDA numbers them
-constexpr std::size_t kUsualSharedBytes = 48 << 10;                // what a block has without asking for more
+constexpr const char* kBusId = "0000:00:00.0";
 
 /// cudaDeviceProp of CUDA 13. What the simulated device has nothing to say about stays zero.
 struct Properties13 {
@@ -176,100 +174,19 @@ int attribute(int which) {
   }
 }
 
-struct ErrorText {
-  int number;
-  const char *name, *text;
-};
-constexpr ErrorText kErrors[] = {
-    {0, "cudaSuccess", "no error"},
-    {1, "cudaErrorInvalidValue", "invalid argument"},
-    {2, "cudaErrorMemoryAllocation", "out of memory"},
-    {3, "cudaErrorInitializationError", "initialization error"},
-    {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {12, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
-    {13, "cudaErrorInvalidSymbol", "invalid device symbol"},
-    {17, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
-    {21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-    {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {200, "cudaErrorInvalidKernelImage", "device kernel image is invalid"},
-    {209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
-    {218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed"},
-    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {600, "cudaErrorNotReady", "device not ready"},
-    {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
-    {701, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
-    {710, "cudaErrorAssert", "device-side assert triggered"},
-    {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {801, "cudaErrorNotSupported", "operation not supported"},
-    {999, "cudaErrorUnknown", "unknown error"},
-};
-
-int make_stream(cudaStream_t* to, unsigned flags) {
-  if (to == nullptr) return kInvalidValue;
-  Writer fields;
-  fields.u32(flags);
-  const Answer answer = Link::instance().ask(Call::kStreamCreate, fields);
-  if (answer.status == kSuccess) *to = reinterpret_cast<cudaStream_t>(answer.reader().u64());
-  return answer.status;
-}
-
-int on_stream(Call call, cudaStream_t stream) {
-  Writer fields;
-  fields.u64(number(stream));
-  return Link::instance().ask_status(call, fields);
-}
-
-int on_event(Call call, cudaEvent_t event) {
-  Writer fields;
-  fields.u64(number(event));
-  return Link::instance().ask_status(call, fields);
-}
+/// Limits that the program may set and read, and that bound nothing here. CUDA's defaults, and its order: the stack, printf's
+/// buffer, the heap (which the simulator keeps), depths and pending launches of kernels that launch kernels, sizes of the L2.
+std::size_t ignored_limits[kLimits] = {1024, std::size_t{1} << 20, 0, 2, 2048, 64, 0};
 
 }  // namespace
 
-namespace terrace::cudart {
-
-int done(int status) {
-  if (status != kSuccess) last_error = status;
-  return status;
-}
-
-int unserved(const char* call) {
-  static auto* said = new std::set<std::string>;
-  const std::lock_guard guard(Link::instance().lock);
-  if (said->insert(call).second) say(std::string(call) + " is not supported");
-  return kNotSupported;
-}
-
-}  // namespace terrace::cudart
-
-TERRACE_API int cudaGetLastError() {
-  const int error = last_error;
-  // A fault of a kernel stays.
-  if (error < 700 || error > 719 || error == 701) last_error = kSuccess;
-  return error;
-}
-TERRACE_API int cudaPeekAtLastError() {
-  return last_error;
-}
-TERRACE_API const char* cudaGetErrorString(int error) {
-  for (const ErrorText& each : kErrors)
-    if (each.number == error) return each.text;
-  return "unrecognized error code";
-}
-TERRACE_API const char* cudaGetErrorName(int error) {
-  for (const ErrorText& each : kErrors)
-    if (each.number == error) return each.name;
-  return "unrecognized error code";
-}
-
 TERRACE_API int cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return done(kInvalidValue);
   *count = Link::instance().device().sms == 0 ? 0 : 1;
   return done(*count == 0 ? kNoDevice : kSuccess);
 }
 TERRACE_API int cudaGetDevice(int* device) {
+  if (device == nullptr) return done(kInvalidValue);
   *device = 0;
   return kSuccess;
 }
@@ -299,7 +216,8 @@ TERRACE_API int cudaGetDeviceProperties_v2(Properties12* to, int device) {
   return done(describe(to, device));
 }
 TERRACE_API int cudaDeviceGetAttribute(int* value, int which, int device) {
-  if (device != 0 || value == nullptr) return done(kInvalidDevice);
+  if (value == nullptr) return done(kInvalidValue);
+  if (device != 0) return done(kInvalidDevice);
   *value = attribute(which);
   return kSuccess;
 }
@@ -322,30 +240,59 @@ TERRACE_API int cudaDeviceGetCacheConfig(int* config) {
 TERRACE_API int cudaDeviceSetSharedMemConfig(int) {
   return kSuccess;
 }
+TERRACE_API int cudaDeviceGetSharedMemConfig(int* config) {
+  *config = 0;
+  return kSuccess;
+}
 TERRACE_API int cudaDeviceSetLimit(int limit, std::size_t value) {
-  if (limit != kLimitMallocHeapSize) return kSuccess;
+  if (limit < 0 || limit >= kLimits) return done(kUnsupportedLimit);
+  if (limit != kLimitMallocHeapSize) {
+    ignored_limits[limit] = value;
+    return kSuccess;
+  }
   Writer fields;
   fields.u32(1).u64(value);
   return done(Link::instance().ask_status(Call::kHeapBytes, fields));
 }
 TERRACE_API int cudaDeviceGetLimit(std::size_t* value, int limit) {
-  if (limit == kLimitMallocHeapSize) {
-    Writer fields;
-    fields.u32(0).u64(0);
-    const Answer answer = Link::instance().ask(Call::kHeapBytes, fields);
-    *value = answer.reader().u64();
-    return done(answer.status);
+  if (value == nullptr) return done(kInvalidValue);
+  if (limit < 0 || limit >= kLimits) return done(kUnsupportedLimit);
+  if (limit != kLimitMallocHeapSize) {
+    *value = ignored_limits[limit];
+    return kSuccess;
   }
-  // cudaLimitStackSize's default; the others are not bounded here.
-  *value = limit == kLimitPrintfFifoSize ? std::size_t{1} << 20 : 1024;
-  return kSuccess;
+  Writer fields;
+  fields.u32(0).u64(0);
+  const Answer answer = Link::instance().ask(Call::kHeapBytes, fields);
+  *value = answer.reader().u64();
+  return done(answer.status);
 }
-TERRACE_API int cudaDeviceCanAccessPeer(int* can, int, int) {
+// There is one device, so nothing is a peer of it.
+TERRACE_API int cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (can == nullptr) return done(kInvalidValue);
+  if (device != 0 || peer != 0) return done(kInvalidDevice);
   *can = 0;
   return kSuccess;
 }
-TERRACE_API int cudaDeviceGetPCIBusId(char* id, int bytes, int) {
-  std::strncpy(id, "0000:00:00.0", static_cast<std::size_t>(bytes));
+TERRACE_API int cudaDeviceEnablePeerAccess(int, unsigned) {
+  return done(kInvalidDevice);
+}
+TERRACE_API int cudaDeviceDisablePeerAccess(int) {
+  return done(kInvalidDevice);
+}
+TERRACE_API int cudaDeviceGetP2PAttribute(int*, int, int, int) {
+  return done(kInvalidDevice);
+}
+TERRACE_API int cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
+  if (id == nullptr || bytes <= static_cast<int>(std::strlen(kBusId))) return done(kInvalidValue);
+  if (device != 0) return done(kInvalidDevice);
+  std::strcpy(id, kBusId);
+  return kSuccess;
+}
+TERRACE_API int cudaDeviceGetByPCIBusId(int* device, const char* id) {
+  if (device == nullptr || id == nullptr) return done(kInvalidValue);
+  if (std::strcmp(id, kBusId) != 0) return done(kInvalidDevice);
+  *device = 0;
   return kSuccess;
 }
 TERRACE_API int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -366,88 +313,4 @@ TERRACE_API int cudaProfilerStart() {
 }
 TERRACE_API int cudaProfilerStop() {
   return kSuccess;
-}
-
-TERRACE_API int cudaStreamCreate(cudaStream_t* to) {
-  return done(make_stream(to, 0));
-}
-TERRACE_API int cudaStreamCreateWithFlags(cudaStream_t* to, unsigned flags) {
-  return done(make_stream(to, flags));
-}
-TERRACE_API int cudaStreamCreateWithPriority(cudaStream_t* to, unsigned flags, int) {
-  return done(make_stream(to, flags));
-}
-TERRACE_API int cudaStreamDestroy(cudaStream_t stream) {
-  return done(on_stream(Call::kStreamDestroy, stream));
-}
-TERRACE_API int cudaStreamSynchronize(cudaStream_t stream) {
-  return done(on_stream(Call::kStreamWait, stream));
-}
-/// A program that polls would never see the simulated machine go on: the question waits for the answer.
-TERRACE_API int cudaStreamQuery(cudaStream_t stream) {
-  return done(on_stream(Call::kStreamWait, stream));
-}
-TERRACE_API int cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  Writer fields;
-  fields.u64(number(stream)).u64(number(event));
-  return done(Link::instance().ask_status(Call::kStreamAfterEvent, fields));
-}
-TERRACE_API int cudaStreamAddCallback(cudaStream_t stream, void (*call)(cudaStream_t, int, void*), void* data,
-                                      unsigned) {
-  const int status = on_stream(Call::kStreamWait, stream);
-  call(stream, status, data);
-  return done(status);
-}
-TERRACE_API int cudaLaunchHostFunc(cudaStream_t stream, void (*call)(void*), void* data) {
-  const int status = on_stream(Call::kStreamWait, stream);
-  if (status == kSuccess) call(data);
-  return done(status);
-}
-TERRACE_API int cudaStreamGetPriority(cudaStream_t, int* priority) {
-  *priority = 0;
-  return kSuccess;
-}
-TERRACE_API int cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t, unsigned) {
-  return kSuccess;
-}
-
-TERRACE_API int cudaEventCreateWithFlags(cudaEvent_t* to, unsigned) {
-  if (to == nullptr) return done(kInvalidValue);
-  const Answer answer = Link::instance().ask(Call::kEventCreate, {});
-  if (answer.status == kSuccess) *to = reinterpret_cast<cudaEvent_t>(answer.reader().u64());
-  return done(answer.status);
-}
-TERRACE_API int cudaEventCreate(cudaEvent_t* to) {
-  return cudaEventCreateWithFlags(to, 0);
-}
-TERRACE_API int cudaEventDestroy(cudaEvent_t event) {
-  return done(on_event(Call::kEventDestroy, event));
-}
-TERRACE_API int cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  Writer fields;
-  fields.u64(number(event)).u64(number(stream));
-  return done(Link::instance().ask_status(Call::kEventRecord, fields));
-}
-TERRACE_API int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return cudaEventRecord(event, stream);
-}
-TERRACE_API int cudaEventSynchronize(cudaEvent_t event) {
-  return done(on_event(Call::kEventWait, event));
-}
-TERRACE_API int cudaEventQuery(cudaEvent_t event) {
-  return done(on_event(Call::kEventWait, event));
-}
-TERRACE_API int cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  Writer fields;
-  fields.u64(number(from)).u64(number(to));
-  const Answer answer = Link::instance().ask(Call::kEventElapsed, fields);
-  if (answer.status != kSuccess) return done(answer.status);
-  Reader cycles = answer.reader();
-  const auto began = static_cast<std::int64_t>(cycles.u64()), ended = static_cast<std::int64_t>(cycles.u64());
-  *milliseconds =
-      static_cast<float>(static_cast<double>(ended - began) / (Link::instance().device().core_mhz * 1000.0));
-  return kSuccess;
-}
-TERRACE_API int cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  return cudaEventElapsedTime(milliseconds, from, to);
 }

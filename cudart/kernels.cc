@@ -1,5 +1,6 @@
 // Registration of device code, launches, and what programs may ask about kernels and symbols.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -16,31 +17,72 @@ struct Configuration {
 };
 thread_local std::vector<Configuration> configurations;
 
-/// cudaFuncAttributes as far as all versions agree.
+/// cudaFuncAttributes of CUDA 12 and 13, without what is reserved.
 struct FunctionAttributes {
   std::size_t shared, constant, local;
   int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;
+  int cluster_must_be_set, cluster_size[3], cluster_policy, large_clusters;
 };
 
-/// cudaLaunchConfig_t.
-struct LaunchConfiguration {
-  dim3 grid, block;
-  std::size_t shared;
-  cudaStream_t stream;
-  void* attributes;
-  unsigned attribute_count;
+// What cudaLaunchAttribute and cudaFuncAttribute number.
+enum LaunchAttributeNumber : int {
+  kIgnoredAttribute = 0,
+  kAccessPolicyWindow = 1,
+  kCooperative = 2,
+  kSynchronizationPolicy = 3,
+  kClusterDimension = 4,
+  kClusterPolicy = 5,
+  kProgrammaticSerialization = 6,
+  kProgrammaticEvent = 7,
+  kPriority = 8,
+  kMemoryDomainMap = 9,
+  kMemoryDomain = 10,
+  kPreferredClusterDimension = 11,
+  kCompletionEvent = 12,
+  kLaunchCarveout = 14,
+  kLinkScheduling = 16,
+};
+enum FunctionAttributeNumber : int {
+  kMostDynamicShared = 8,
+  kCarveout = 9,
+  kFirstClusterAttribute = 10,
+  kLastClusterAttribute = 15,
 };
 
-int copy_symbol(const void* symbol, void* host, std::size_t bytes, std::size_t offset, int kind, bool to_symbol,
-                cudaStream_t stream, bool async) {
-  std::uint64_t address = 0;
-  std::size_t size = 0;
-  const int status = Link::instance().symbol_address(symbol, address, size);
-  if (status != kSuccess) return status;
-  if (offset > size || bytes > size - offset) return kInvalidValue;
-  void* place = reinterpret_cast<void*>(address + offset);
-  return to_symbol ? copy(place, bytes, host, bytes, bytes, 1, kind, number(stream), async)
-                   : copy(host, bytes, place, bytes, bytes, 1, kind, number(stream), async);
+/// Dynamic shared memory that a block may have.
+std::size_t most_dynamic_shared(const Kernel& kernel) {
+  if (kernel.most_dynamic_shared >= 0) return static_cast<std::size_t>(kernel.most_dynamic_shared);
+  const std::size_t usual = std::min<std::size_t>(kUsualSharedBytes, Link::instance().device().sm_shared_bytes);
+  return usual - std::min<std::size_t>(usual, kernel.static_shared);
+}
+
+/// Whether a launch with the attribute is what it would be without.
+int accept(const LaunchAttribute& attribute) {
+  switch (attribute.which) {
+    case kIgnoredAttribute:
+    case kProgrammaticEvent:  // recorded when the kernel has ended
+    case kCompletionEvent:
+    case kAccessPolicyWindow:
+    case kSynchronizationPolicy:
+    case kClusterPolicy:
+    case kProgrammaticSerialization:  // allows to begin early, does not ask for it
+    case kPriority:
+    case kMemoryDomainMap:
+    case kMemoryDomain:
+    case kLaunchCarveout:
+    case kLinkScheduling:
+      return kSuccess;
+    case kCooperative:
+      return attribute.value.number == 0 ? kSuccess : unserved("cudaLaunchKernelExC of a cooperative grid");
+    case kClusterDimension:
+    case kPreferredClusterDimension: {
+      const unsigned* size = attribute.value.size;
+      const bool alone = size[0] == 1 && size[1] == 1 && size[2] == 1;
+      return alone ? kSuccess : unserved("cudaLaunchKernelExC with clusters of blocks");
+    }
+    default:
+      return unserved("an attribute of cudaLaunchKernelExC");
+  }
 }
 
 __attribute__((destructor)) void end() {
@@ -55,12 +97,43 @@ int launch(Kernel& kernel, dim3 grid, dim3 block, void** arguments, std::size_t 
   Link& link = Link::instance();
   const std::lock_guard guard(link.lock);
   if (const int status = link.prepare(kernel); status != kSuccess) return status;
+  if (shared > most_dynamic_shared(kernel)) return kInvalidValue;
   if (const int status = link.send_managed(number(stream)); status != kSuccess) return status;
   Writer fields;
   fields.u32(kernel.number).u32(grid.x).u32(grid.y).u32(grid.z).u32(block.x).u32(block.y).u32(block.z);
   fields.u64(shared).u64(number(stream)).u32(static_cast<std::uint32_t>(kernel.sizes.size()));
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) fields.data(arguments[i], kernel.sizes[i]);
   return link.ask_status(Call::kLaunch, fields);
+}
+
+int launch(const LaunchConfiguration* how, const void* host, void** arguments, cudaStream_t stream) {
+  if (how == nullptr || (how->attributes == nullptr && how->attribute_count > 0)) return kInvalidValue;
+  Kernel* kernel = Link::instance().kernel(host);
+  if (kernel == nullptr) return kInvalidDeviceFunction;
+  const LaunchAttribute* const end = how->attributes + how->attribute_count;
+  for (const LaunchAttribute* each = how->attributes; each != end; ++each)
+    if (const int status = accept(*each); status != kSuccess) return status;
+  const int status = launch(*kernel, how->grid, how->block, arguments, how->shared, stream);
+  if (status != kSuccess) return status;
+  for (const LaunchAttribute* each = how->attributes; each != end; ++each) {
+    if (each->which != kProgrammaticEvent && each->which != kCompletionEvent) continue;
+    Writer fields;
+    fields.u64(number(each->value.event)).u64(number(stream));
+    if (const int failed = Link::instance().ask_status(Call::kEventRecord, fields); failed != kSuccess) return failed;
+  }
+  return kSuccess;
+}
+
+int copy_symbol(const void* symbol, void* host, std::size_t bytes, std::size_t offset, int kind, bool to_symbol,
+                std::uint64_t stream, bool async) {
+  std::uint64_t address = 0;
+  std::size_t size = 0;
+  const int status = Link::instance().symbol_address(symbol, address, size);
+  if (status != kSuccess) return status;
+  if (offset > size || bytes > size - offset) return kInvalidValue;
+  void* place = reinterpret_cast<void*>(address + offset);
+  return to_symbol ? copy(place, bytes, host, bytes, bytes, 1, kind, stream, async)
+                   : copy(host, bytes, place, bytes, bytes, 1, kind, stream, async);
 }
 
 }  // namespace terrace::cudart
@@ -70,8 +143,9 @@ TERRACE_API void** __cudaRegisterFatBinary(void* fat_binary) {
 }
 TERRACE_API void __cudaRegisterFatBinaryEnd(void**) {}
 TERRACE_API void __cudaUnregisterFatBinary(void**) {}
-TERRACE_API char __cudaInitModule(void**) {
-  return 0;
+/// Programs call it before they first touch a __managed__ variable.
+TERRACE_API char __cudaInitModule(void** module) {
+  return done(Link::instance().load(module)) == kSuccess;
 }
 TERRACE_API void __cudaRegisterFunction(void** module, const char* host, char*, const char* name, int, void*, void*,
                                         void*, void*, int*) {
@@ -81,8 +155,12 @@ TERRACE_API void __cudaRegisterVar(void** module, char* host, char*, const char*
                                    int) {
   Link::instance().add_symbol(module, host, name, bytes);
 }
-TERRACE_API void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, std::size_t, int, int) {
-  say(std::string("the __managed__ variable ") + name + " is not supported");
+TERRACE_API void __cudaRegisterManagedVar(void** module, void** place, char*, const char* name, int, std::size_t bytes,
+                                          int, int) {
+  Link::instance().add_managed_symbol(module, place, name, bytes);
+}
+TERRACE_API void __cudaRegisterHostVar(void**, const char*, char*, std::size_t) {
+  unserved("__cudaRegisterHostVar");
 }
 TERRACE_API void __cudaRegisterTexture(void**, const void*, const void**, const char*, int, int, int) {
   unserved("__cudaRegisterTexture");
@@ -110,15 +188,8 @@ TERRACE_API int cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void**
   Kernel* kernel = Link::instance().kernel(host);
   return done(kernel == nullptr ? kInvalidDeviceFunction : launch(*kernel, grid, block, arguments, shared, stream));
 }
-TERRACE_API int cudaLaunchKernel_ptsz(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
-                                      cudaStream_t stream) {
-  return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
-}
 TERRACE_API int cudaLaunchKernelExC(const LaunchConfiguration* how, const void* host, void** arguments) {
-  // Attributes: priorities and hints change nothing here; clusters and cooperative grids would.
-  if (how == nullptr) return done(kInvalidValue);
-  if (how->attribute_count > 0) return done(unserved("cudaLaunchKernelExC with attributes"));
-  return cudaLaunchKernel(host, how->grid, how->block, arguments, how->shared, how->stream);
+  return done(launch(how, host, arguments, how == nullptr ? nullptr : how->stream));
 }
 /// What compilers of CUDA 13 call instead.
 TERRACE_API int __cudaGetKernel(void** kernel, const void* host) {
@@ -130,9 +201,15 @@ TERRACE_API int __cudaLaunchKernel(void* kernel, dim3 grid, dim3 block, void** a
   if (kernel == nullptr) return done(kInvalidDeviceFunction);
   return done(launch(*static_cast<Kernel*>(kernel), grid, block, arguments, shared, stream));
 }
-TERRACE_API int __cudaLaunchKernel_ptsz(void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
-                                        cudaStream_t stream) {
-  return __cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+TERRACE_API int cudaGetKernel(void** kernel, const void* host) {
+  return done(kernel == nullptr ? kInvalidValue : __cudaGetKernel(kernel, host));
+}
+TERRACE_API int cudaFuncGetName(const char** name, const void* host) {
+  const Kernel* kernel = Link::instance().kernel(host);
+  if (name == nullptr) return done(kInvalidValue);
+  if (kernel == nullptr) return done(kInvalidDeviceFunction);
+  *name = kernel->name.c_str();
+  return kSuccess;
 }
 
 TERRACE_API int cudaFuncGetAttributes(FunctionAttributes* to, const void* host) {
@@ -145,11 +222,30 @@ TERRACE_API int cudaFuncGetAttributes(FunctionAttributes* to, const void* host) 
   to->max_threads = kernel->max_threads != 0 ? static_cast<int>(kernel->max_threads) : 1024;
   to->registers = static_cast<int>(kernel->registers);
   to->ptx_version = to->binary_version = 90;
-  to->max_dynamic_shared = static_cast<int>(Link::instance().device().sm_shared_bytes - kernel->static_shared);
+  to->max_dynamic_shared = static_cast<int>(most_dynamic_shared(*kernel));
+  to->carveout = kernel->carveout;
   return kSuccess;
 }
-TERRACE_API int cudaFuncSetAttribute(const void* host, int, int) {
-  return done(Link::instance().kernel(host) == nullptr ? kInvalidDeviceFunction : kSuccess);
+TERRACE_API int cudaFuncSetAttribute(const void* host, int which, int value) {
+  Link& link = Link::instance();
+  const std::lock_guard guard(link.lock);
+  Kernel* kernel = link.kernel(host);
+  if (kernel == nullptr) return done(kInvalidDeviceFunction);
+  if (const int status = link.prepare(*kernel); status != kSuccess) return done(status);
+  if (which == kMostDynamicShared) {
+    const std::size_t most = link.device().sm_shared_bytes - kernel->static_shared;
+    if (value < 0 || static_cast<std::size_t>(value) > most) return done(kInvalidValue);
+    kernel->most_dynamic_shared = value;
+    return kSuccess;
+  }
+  if (which == kCarveout) {
+    if (value < -1 || value > 100) return done(kInvalidValue);  // percent, or no preference
+    kernel->carveout = value;
+    return kSuccess;
+  }
+  if (which >= kFirstClusterAttribute && which <= kLastClusterAttribute)
+    return done(unserved("cudaFuncSetAttribute of clusters of blocks"));
+  return done(kInvalidValue);
 }
 TERRACE_API int cudaFuncSetCacheConfig(const void*, int) {
   return kSuccess;
@@ -196,16 +292,16 @@ TERRACE_API int cudaGetSymbolSize(std::size_t* bytes, const void* symbol) {
 }
 TERRACE_API int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                    int kind) {
-  return done(copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, nullptr, false));
+  return done(copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, 0, false));
 }
 TERRACE_API int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind) {
-  return done(copy_symbol(symbol, to, bytes, offset, kind, false, nullptr, false));
+  return done(copy_symbol(symbol, to, bytes, offset, kind, false, 0, false));
 }
 TERRACE_API int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                         int kind, cudaStream_t stream) {
-  return done(copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, stream, true));
+  return done(copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, number(stream), true));
 }
 TERRACE_API int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind,
                                           cudaStream_t stream) {
-  return done(copy_symbol(symbol, to, bytes, offset, kind, false, stream, true));
+  return done(copy_symbol(symbol, to, bytes, offset, kind, false, number(stream), true));
 }

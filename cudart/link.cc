@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -168,11 +169,17 @@ void Link::add_kernel(void** module, const void* host, const char* name) {
 
 void Link::add_symbol(void** module, const void* host, const char* name, std::size_t bytes) {
   const std::lock_guard guard(lock);
-  symbols_[host] = {module, name, bytes, false};
+  symbols_[host] = {module, name, bytes};
+}
+
+void Link::add_managed_symbol(void** module, void** place, const char* name, std::size_t bytes) {
+  const std::lock_guard guard(lock);
+  managed_symbols_.push_back({module, place, name, bytes});
 }
 
 /// The fat binary of a module goes to the simulator when something of it is first used.
 int Link::load(void** handle) {
+  const std::lock_guard guard(lock);
   Module& module = *reinterpret_cast<Module*>(handle);
   if (module.loaded) return module.status;
   module.loaded = true;
@@ -194,13 +201,69 @@ int Link::load(void** handle) {
   const Answer answer = ask(Call::kLoadModule, fields);
   module.status = answer.status;
   module.number = answer.reader().u32();
+  for (const ManagedSymbol& symbol : managed_symbols_) {
+    if (symbol.module != handle || module.status != kSuccess) continue;
+    module.status = place_managed(symbol, module.number);
+  }
   return module.status;
+}
+
+/// A managed variable is where the simulator placed it: the process maps the pages there.
+int Link::place_managed(const ManagedSymbol& symbol, std::uint32_t module) {
+  Writer fields;
+  fields.u32(module).text(symbol.name);
+  const Answer answer = ask(Call::kManagedSymbol, fields);
+  if (answer.status != kSuccess) return answer.status;
+  Reader reader = answer.reader();
+  const std::uint64_t first = reader.u64(), bytes = reader.u64();
+  if (!map_variable_pages(first, bytes)) {
+    say("the address of the __managed__ variable " + symbol.name + " is in use in this process");
+    return kMemoryAllocation;
+  }
+  Managed managed{bytes, 0, std::vector<unsigned char>(bytes)};
+  if (const int status = read_now(first, managed.known); status != kSuccess) return status;
+  auto* place = reinterpret_cast<unsigned char*>(first);
+  std::memcpy(place, managed.known.data(), bytes);
+  managed_[first] = std::move(managed);
+  symbols_[place] = {symbol.module, symbol.name, bytes};
+  *symbol.place = place;
+  return kSuccess;
+}
+
+int Link::read_now(std::uint64_t first, std::vector<unsigned char>& to) {
+  for (std::size_t at = 0; at < to.size();) {
+    const std::size_t count = std::min<std::size_t>(to.size() - at, cuda::kMostCopyBytes);
+    Writer fields;
+    fields.area({first + at, count, count, 1}).u64(0).u32(1).u64(0);
+    const Answer answer = ask(Call::kRead, fields);
+    if (answer.status != kSuccess) return answer.status;
+    const auto bytes = answer.reader().data();
+    if (bytes.size() != count) return kUnknown;
+    std::memcpy(to.data() + at, bytes.data(), count);
+    at += count;
+  }
+  return kSuccess;
+}
+
+bool Link::map_variable_pages(std::uintptr_t first, std::size_t bytes) {
+  constexpr std::uintptr_t kPage = 4096;
+  for (std::uintptr_t page = first / kPage * kPage; page < first + bytes; page += kPage) {
+    if (variable_pages_.contains(page)) continue;  // a neighbour's
+    void* mapped = mmap(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (mapped == MAP_FAILED) return false;
+    variable_pages_.insert(page);
+  }
+  return true;
 }
 
 Kernel* Link::kernel(const void* host) {
   const std::lock_guard guard(lock);
   const auto found = kernels_.find(host);
-  return found == kernels_.end() ? nullptr : &found->second;
+  if (found != kernels_.end()) return &found->second;
+  for (auto& [other, kernel] : kernels_)
+    if (&kernel == host) return &kernel;
+  return nullptr;
 }
 
 int Link::prepare(Kernel& kernel) {
@@ -251,9 +314,9 @@ int Link::allocate_managed(void** to, std::size_t bytes) {
   // The same addresses in every run, wherever the system places other memory: results depend on them.
   constexpr std::uintptr_t kFirstPlace = std::uintptr_t{1} << 45, kEndOfPlaces = std::uintptr_t{1} << 46;
   std::uintptr_t first = kFirstPlace;
-  for (const auto& [begin, managed] : managed_) {
-    if (begin - first >= whole) break;
-    first = begin + managed.mapped;
+  for (auto next = managed_.lower_bound(first); next != managed_.end(); ++next) {
+    if (next->first - first >= whole) break;
+    first = next->first + next->second.mapped;
   }
   if (whole > kEndOfPlaces - first) return kMemoryAllocation;
   void* mapped = mmap(reinterpret_cast<void*>(first), whole, PROT_READ | PROT_WRITE,
@@ -282,7 +345,7 @@ bool Link::is_managed(const void* address) const {
 int Link::free_managed(void* address) {
   const std::lock_guard guard(lock);
   const auto found = managed_.find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == managed_.end()) return kInvalidValue;
+  if (found == managed_.end() || found->second.mapped == 0) return kInvalidValue;
   Writer fields;
   fields.u64(found->first);
   const int status = ask_status(Call::kFree, fields);
@@ -319,11 +382,17 @@ int Link::send_managed(std::uint64_t stream) {
 
 void Link::reset() {
   const std::lock_guard guard(lock);
-  for (auto& [first, managed] : managed_) munmap(reinterpret_cast<void*>(first), managed.mapped);
+  // The pages of managed variables stay: the program may touch them before it uses the device again.
+  for (auto& [first, managed] : managed_)
+    if (managed.mapped > 0) munmap(reinterpret_cast<void*>(first), managed.mapped);
   managed_.clear();
   reads_.clear();
+  ++resets_;
   for (Module* module : modules_) module->loaded = false;
-  for (auto& [host, kernel] : kernels_) kernel.asked = false;
+  for (auto& [host, kernel] : kernels_) {
+    kernel.asked = false;
+    kernel.most_dynamic_shared = kernel.carveout = -1;
+  }
 }
 
 void Link::goodbye() {

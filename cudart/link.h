@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,20 @@ enum Error : int {
   kInvalidDeviceFunction = 98,
   kNoDevice = 100,
   kInvalidDevice = 101,
+  kUnsupportedLimit = 215,
   kInvalidHandle = 400,
   kNotReady = 600,
   kIllegalAddress = 700,
+  kAssert = 710,
+  kHostMemoryAlreadyRegistered = 712,
+  kHostMemoryNotRegistered = 713,
+  kLaunchFailure = 719,
   kNotSupported = 801,
   kUnknown = 999,
 };
+
+/// What a block may use without asking for more.
+inline constexpr std::size_t kUsualSharedBytes = 48 << 10;
 
 /// A kernel as the program and the simulator know it.
 struct Kernel {
@@ -48,13 +57,15 @@ struct Kernel {
   int status = kSuccess;  // what asking gave
   std::uint32_t number = 0, registers = 0, static_shared = 0, local = 0, max_threads = 0;
   std::vector<std::uint32_t> sizes;  // of its parameters
+  // What cudaFuncSetAttribute set; less than zero is CUDA's default.
+  std::int64_t most_dynamic_shared = -1;
+  int carveout = -1;
 };
 
 struct Symbol {
   void** module = nullptr;
   std::string name;
   std::size_t bytes = 0;
-  bool managed = false;
 };
 
 struct Answer {
@@ -77,7 +88,11 @@ class Link {
   void** add_module(const void* fat_binary);
   void add_kernel(void** module, const void* host, const char* name);
   void add_symbol(void** module, const void* host, const char* name, std::size_t bytes);
-  /// Null when the program has none there.
+  /// A __managed__ variable: `place` gets its address when its module is loaded.
+  void add_managed_symbol(void** module, void** place, const char* name, std::size_t bytes);
+  /// Sends a module to the simulator, unless that was done.
+  int load(void** module);
+  /// By the address of its host function, or by what cudaGetKernel gave. Null when the program has none there.
   Kernel* kernel(const void* host);
   /// Asks for its facts once.
   int prepare(Kernel& kernel);
@@ -93,6 +108,8 @@ class Link {
   /// Sends what the program wrote to managed memory since the last time.
   int send_managed(std::uint64_t stream);
   void reset();
+  /// How often; what was made before a reset is gone.
+  unsigned resets() const { return resets_; }
   void goodbye();
 
  private:
@@ -101,7 +118,7 @@ class Link {
     std::size_t pitch, width, rows;
   };
   struct Managed {
-    std::size_t bytes, mapped;
+    std::size_t bytes, mapped;         // mapped: zero for a variable
     std::vector<unsigned char> known;  // what the simulator has there
   };
   struct Module {
@@ -110,11 +127,19 @@ class Link {
     int status = kSuccess;
     std::uint32_t number = 0;
   };
+  struct ManagedSymbol {
+    void** module;
+    void** place;
+    std::string name;
+    std::size_t bytes;
+  };
 
   bool connect();
   bool send(Call call, const std::vector<unsigned char>& payload);
   bool receive(void* to, std::size_t bytes);
-  int load(void** module);
+  int place_managed(const ManagedSymbol& symbol, std::uint32_t module);
+  int read_now(std::uint64_t first, std::vector<unsigned char>& to);
+  bool map_variable_pages(std::uintptr_t first, std::size_t bytes);
   void lost();
 
   int socket_ = -1;
@@ -123,6 +148,9 @@ class Link {
   std::vector<Module*> modules_;
   std::map<const void*, Kernel> kernels_;
   std::map<const void*, Symbol> symbols_;
+  std::vector<ManagedSymbol> managed_symbols_;
+  std::set<std::uintptr_t> variable_pages_;  // of managed variables, mapped in the process
+  unsigned resets_ = 0;
   std::map<std::uint64_t, Read> reads_;
   std::uint64_t next_read_ = 1;
   std::map<std::uintptr_t, Managed> managed_;

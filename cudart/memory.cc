@@ -12,7 +12,6 @@ using namespace terrace::cudart;
 namespace {
 
 constexpr std::size_t kPitchAlign = 512;
-enum Kind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kByAddress };
 
 /// Buffers of the device, by address. Guarded by the link's lock.
 std::map<std::uintptr_t, std::size_t>& buffers() {
@@ -20,6 +19,11 @@ std::map<std::uintptr_t, std::size_t>& buffers() {
   return *all;
 }
 std::map<std::uintptr_t, std::size_t>& pinned() {
+  static auto* all = new std::map<std::uintptr_t, std::size_t>;
+  return *all;
+}
+/// What cudaHostRegister named.
+std::map<std::uintptr_t, std::size_t>& registered() {
   static auto* all = new std::map<std::uintptr_t, std::size_t>;
   return *all;
 }
@@ -36,27 +40,6 @@ bool on_device(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   return at - kFirst < kBytes;
 }
-
-struct Extent {
-  std::size_t width, height, depth;
-};
-struct PitchedPointer {
-  void* first;
-  std::size_t pitch, width, height;
-};
-struct Position {
-  std::size_t x, y, z;
-};
-struct Copy3D {
-  void* from_array;
-  Position from_at;
-  PitchedPointer from;
-  void* to_array;
-  Position to_at;
-  PitchedPointer to;
-  Extent extent;
-  int kind;
-};
 
 int allocate(void** to, std::size_t bytes) {
   if (to == nullptr) return kInvalidValue;
@@ -84,37 +67,6 @@ int release(void* address) {
   fields.u64(found->first);
   buffers().erase(found);
   return link.ask_status(Call::kFree, fields);
-}
-
-int fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, std::uint64_t stream) {
-  if (width == 0 || height == 0) return kSuccess;
-  Link& link = Link::instance();
-  const std::lock_guard guard(link.lock);
-  if (link.is_managed(to)) {
-    if (const int status = wait(); status != kSuccess) return status;
-    for (std::size_t row = 0; row < height; ++row) std::memset(static_cast<char*>(to) + row * pitch, value, width);
-    return kSuccess;
-  }
-  Writer fields;
-  fields.area({reinterpret_cast<std::uint64_t>(to), pitch, width, height})
-      .u64(stream)
-      .u32(1)
-      .u32(static_cast<std::uint32_t>(value));
-  return link.ask_status(Call::kSet, fields);
-}
-
-int copy3d(const Copy3D* how, std::uint64_t stream, bool async) {
-  if (how == nullptr) return kInvalidValue;
-  if (how->from_array != nullptr || how->to_array != nullptr) return unserved("cudaMemcpy3D of arrays");
-  const auto place = [](const PitchedPointer& where, const Position& at, std::size_t z) {
-    return static_cast<char*>(where.first) + ((at.z + z) * where.height + at.y) * where.pitch + at.x;
-  };
-  for (std::size_t z = 0; z < how->extent.depth; ++z) {
-    const int status = copy(place(how->to, how->to_at, z), how->to.pitch, place(how->from, how->from_at, z),
-                            how->from.pitch, how->extent.width, how->extent.height, how->kind, stream, async);
-    if (status != kSuccess) return status;
-  }
-  return kSuccess;
 }
 
 /// One message's worth: `width` times `rows` is at most what one message carries.
@@ -157,7 +109,7 @@ int copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitc
          std::size_t height, int kind, std::uint64_t stream, bool async) {
   if (kind < kHostToHost || kind > kByAddress) return kInvalidMemcpyDirection;
   if (width == 0 || height == 0) return kSuccess;
-  if (height > 1 && (to_pitch < width || from_pitch < width)) return kInvalidPitch;
+  if (to_pitch < width || from_pitch < width) return kInvalidPitch;
   Link& link = Link::instance();
   const std::lock_guard guard(link.lock);
   // Managed memory is copied on this side, when everything before is done.
@@ -189,6 +141,54 @@ int copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitc
                                    from_device, stream, async);
       if (status != kSuccess) return status;
     }
+  }
+  return kSuccess;
+}
+
+int fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, std::uint64_t stream) {
+  if (width == 0 || height == 0) return kSuccess;
+  Link& link = Link::instance();
+  const std::lock_guard guard(link.lock);
+  if (link.is_managed(to)) {
+    if (const int status = wait(); status != kSuccess) return status;
+    for (std::size_t row = 0; row < height; ++row) std::memset(static_cast<char*>(to) + row * pitch, value, width);
+    return kSuccess;
+  }
+  Writer fields;
+  fields.area({reinterpret_cast<std::uint64_t>(to), pitch, width, height})
+      .u64(stream)
+      .u32(1)
+      .u32(static_cast<std::uint32_t>(value));
+  return link.ask_status(Call::kSet, fields);
+}
+
+int copy3d(const Copy3D* how, std::uint64_t stream, bool async) {
+  if (how == nullptr) return kInvalidValue;
+  if (how->from_array != nullptr || how->to_array != nullptr) return unserved("cudaMemcpy3D of arrays");
+  const auto place = [](const PitchedPointer& where, const Position& at, std::size_t z) {
+    return static_cast<char*>(where.first) + ((at.z + z) * where.height + at.y) * where.pitch + at.x;
+  };
+  for (std::size_t z = 0; z < how->extent.depth; ++z) {
+    const int status = copy(place(how->to, how->to_at, z), how->to.pitch, place(how->from, how->from_at, z),
+                            how->from.pitch, how->extent.width, how->extent.height, how->kind, stream, async);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+
+int copy_peer3d(const PeerCopy3D* how, std::uint64_t stream, bool async) {
+  if (how == nullptr) return kInvalidValue;
+  if (how->from_device != 0 || how->to_device != 0) return kInvalidDevice;
+  const Copy3D same{how->from_array, how->from_at, how->from,   how->to_array,
+                    how->to_at,      how->to,      how->extent, kDeviceToDevice};
+  return copy3d(&same, stream, async);
+}
+
+int fill3d(const PitchedPointer& to, int value, const Extent& extent, std::uint64_t stream) {
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    char* slice = static_cast<char*>(to.first) + z * to.height * to.pitch;
+    if (const int status = fill(slice, to.pitch, value, extent.width, extent.height, stream); status != kSuccess)
+      return status;
   }
   return kSuccess;
 }
@@ -245,11 +245,17 @@ TERRACE_API int cudaFreeHost(void* address) {
   std::free(address);
   return kSuccess;
 }
-TERRACE_API int cudaHostRegister(void*, std::size_t, unsigned) {
+TERRACE_API int cudaHostRegister(void* first, std::size_t bytes, unsigned) {
+  const std::lock_guard guard(Link::instance().lock);
+  if (first == nullptr || bytes == 0) return done(kInvalidValue);
+  if (within(registered(), first) || within(pinned(), first)) return done(kHostMemoryAlreadyRegistered);
+  registered()[reinterpret_cast<std::uintptr_t>(first)] = bytes;
   return kSuccess;
 }
-TERRACE_API int cudaHostUnregister(void*) {
-  return kSuccess;
+TERRACE_API int cudaHostUnregister(void* first) {
+  const std::lock_guard guard(Link::instance().lock);
+  const bool was = registered().erase(reinterpret_cast<std::uintptr_t>(first)) > 0;
+  return done(was ? kSuccess : kHostMemoryNotRegistered);
 }
 TERRACE_API int cudaHostGetDevicePointer(void** to, void* host, unsigned) {
   if (!Link::instance().is_managed(host))
@@ -276,8 +282,14 @@ TERRACE_API int cudaMemcpy(void* to, const void* from, std::size_t bytes, int ki
 TERRACE_API int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, cudaStream_t stream) {
   return done(copy(to, bytes, from, bytes, bytes, 1, kind, number(stream), true));
 }
-TERRACE_API int cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
+TERRACE_API int cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  if (to_device != 0 || from_device != 0) return done(kInvalidDevice);
   return done(copy(to, bytes, from, bytes, bytes, 1, kDeviceToDevice, 0, false));
+}
+TERRACE_API int cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                    cudaStream_t stream) {
+  if (to_device != 0 || from_device != 0) return done(kInvalidDevice);
+  return done(copy(to, bytes, from, bytes, bytes, 1, kDeviceToDevice, number(stream), true));
 }
 TERRACE_API int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                              std::size_t width, std::size_t height, int kind) {
@@ -293,6 +305,12 @@ TERRACE_API int cudaMemcpy3D(const Copy3D* how) {
 TERRACE_API int cudaMemcpy3DAsync(const Copy3D* how, cudaStream_t stream) {
   return done(copy3d(how, number(stream), true));
 }
+TERRACE_API int cudaMemcpy3DPeer(const PeerCopy3D* how) {
+  return done(copy_peer3d(how, 0, false));
+}
+TERRACE_API int cudaMemcpy3DPeerAsync(const PeerCopy3D* how, cudaStream_t stream) {
+  return done(copy_peer3d(how, number(stream), true));
+}
 TERRACE_API int cudaMemset(void* to, int value, std::size_t bytes) {
   return done(fill(to, bytes, value, bytes, 1, 0));
 }
@@ -307,12 +325,21 @@ TERRACE_API int cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::s
   return done(fill(to, pitch, value, width, height, number(stream)));
 }
 TERRACE_API int cudaMemset3D(PitchedPointer to, int value, Extent extent) {
-  return done(fill(to.first, to.pitch, value, extent.width, to.height * (extent.depth - 1) + extent.height, 0));
+  return done(fill3d(to, value, extent, 0));
+}
+TERRACE_API int cudaMemset3DAsync(PitchedPointer to, int value, Extent extent, cudaStream_t stream) {
+  return done(fill3d(to, value, extent, number(stream)));
 }
 TERRACE_API int cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t) {
   return kSuccess;
 }
+TERRACE_API int cudaMemPrefetchAsync_v2() {
+  return kSuccess;
+}
 TERRACE_API int cudaMemAdvise(const void*, std::size_t, int, int) {
+  return kSuccess;
+}
+TERRACE_API int cudaMemAdvise_v2() {
   return kSuccess;
 }
 
@@ -329,7 +356,7 @@ TERRACE_API int cudaPointerGetAttributes(PointerAttributes* to, const void* addr
   *to = {0, -2, nullptr, its};
   if (link.is_managed(address)) *to = {3, 0, its, its};
   if (within(buffers(), address)) *to = {2, 0, its, nullptr};
-  if (within(pinned(), address)) *to = {1, 0, nullptr, its};
+  if (within(pinned(), address) || within(registered(), address)) *to = {1, 0, nullptr, its};
   return kSuccess;
 }
 TERRACE_API int cudaDeviceReset() {
@@ -338,6 +365,7 @@ TERRACE_API int cudaDeviceReset() {
   const int status = link.ask_status(Call::kReset, {});
   link.reset();
   buffers().clear();
+  forget_streams();
   return done(status);
 }
 TERRACE_API int cudaThreadExit() {

@@ -44,7 +44,8 @@ bool HostSession::needs_wait(const Message& message) const {
     case Call::kReset:
     case Call::kHeapBytes:
     case Call::kGoodbye:
-    case Call::kLoadModule:  // its variables are written
+    case Call::kLoadModule:     // its variables are written
+    case Call::kManagedSymbol:  // its variable is read
       return true;
     case Call::kRead:
       fields.area();
@@ -78,7 +79,8 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
       find_kernel(fields, answer);
       break;
     case Call::kSymbol:
-      find_symbol(fields, answer);
+    case Call::kManagedSymbol:
+      find_symbol(fields, answer, call == Call::kManagedSymbol);
       break;
     case Call::kAllocate:
     case Call::kAllocateManaged:

@@ -95,7 +95,7 @@ class HostSession {
   bool needs_wait(const Message& message) const;
   void load_module(Reader& fields, Answer& answer);
   void find_kernel(Reader& fields, Answer& answer);
-  void find_symbol(Reader& fields, Answer& answer);
+  void find_symbol(Reader& fields, Answer& answer, bool managed);
   void allocate(Reader& fields, Answer& answer, bool managed);
   void free(Reader& fields, Answer& answer);
   void write(Reader& fields, Answer& answer);

@@ -16,7 +16,7 @@
 
 namespace terrace::cuda {
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// The environment variable that names the socket.
 inline constexpr const char* kSocketVariable = "TERRACE_SOCKET";
 
@@ -49,6 +49,7 @@ enum class Call : std::uint32_t {
   kOccupancy,         // kernel, threads of a block, dynamic shared bytes -> blocks of an SM
   kReset,             // frees everything
   kHeapBytes,         // whether to change it, bytes -> bytes of the device heap
+  kManagedSymbol,     // module, name -> address, bytes; from now on it is managed memory
   // From the simulator.
   kAnswer = 100,
   kReadDone,      // number of the read, bytes: goes ahead of an answer

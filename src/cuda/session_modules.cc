@@ -88,7 +88,7 @@ void HostSession::find_kernel(Reader& fields, Answer& answer) {
   for (const u32 param : declaration->params) answer.fields.u32(static_cast<u32>(declaration->variables[param].bytes));
 }
 
-void HostSession::find_symbol(Reader& fields, Answer& answer) {
+void HostSession::find_symbol(Reader& fields, Answer& answer, bool managed) {
   const u32 module = fields.u32();
   const std::string name = fields.text();
   if (!fields.good() || module >= modules_) {
@@ -101,6 +101,9 @@ void HostSession::find_symbol(Reader& fields, Answer& answer) {
     return;
   }
   answer.fields.u64(found->first.raw).u64(found->bytes);
+  if (!managed) return;
+  const u8* now = memory_.read(found->first, found->bytes).data();
+  managed_[found->first.raw] = {found->bytes, std::vector<u8>(now, now + found->bytes)};
 }
 
 }  // namespace terrace::cuda

@@ -144,7 +144,7 @@ static void kernels() {
   reverse<<<1, 2000>>>(device);
   EXPECT(cudaPeekAtLastError() == 9 && cudaGetLastError() == 9);
   reverse<<<1, 64, 1 << 24>>>(device);
-  EXPECT(cudaGetLastError() == 9);
+  EXPECT(cudaGetLastError() == 1);
   cudaFuncAttributes facts;
   OK(cudaFuncGetAttributes(&facts, (const void*)scale));
   EXPECT(facts.numRegs > 0 && facts.maxThreadsPerBlock == 1024);

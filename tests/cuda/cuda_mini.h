@@ -59,6 +59,49 @@ struct cudaPitchedPtr {
   void* ptr;
   size_t pitch, xsize, ysize;
 };
+struct cudaPos {
+  size_t x, y, z;
+};
+struct cudaMemcpy3DParms {
+  void* srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  void* dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+struct cudaMemcpy3DPeerParms {
+  void* srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  int srcDevice;
+  void* dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  int dstDevice;
+  cudaExtent extent;
+};
+struct cudaLaunchAttribute {
+  int id, pad;
+  union {
+    char bytes[64];
+    int number;
+    unsigned size[3];
+    cudaEvent_t event;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+struct cudaChannelFormatDesc {
+  int x, y, z, w, f;
+};
 
 extern "C" {
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
@@ -115,4 +158,87 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaFuncSetAttribute(const void*, int, int);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
 cudaError_t cudaGraphCreate(void**, unsigned);
+
+// Each of these exists a second time for programs with a default stream for each thread.
+#define TWICE(suffix)                                                                                                  \
+  cudaError_t cudaLaunchKernelExC##suffix(const cudaLaunchConfig_t*, const void*, void**);                             \
+  cudaError_t cudaMallocAsync##suffix(void**, size_t, cudaStream_t);                                                   \
+  cudaError_t cudaFreeAsync##suffix(void*, cudaStream_t);                                                              \
+  cudaError_t cudaMemcpy2DAsync##suffix(void*, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind,            \
+                                        cudaStream_t);                                                                 \
+  cudaError_t cudaMemcpy3DAsync##suffix(const cudaMemcpy3DParms*, cudaStream_t);                                       \
+  cudaError_t cudaMemcpy3DPeerAsync##suffix(const cudaMemcpy3DPeerParms*, cudaStream_t);                               \
+  cudaError_t cudaMemcpyToSymbolAsync##suffix(const void*, const void*, size_t, size_t, cudaMemcpyKind, cudaStream_t); \
+  cudaError_t cudaMemcpyFromSymbolAsync##suffix(void*, const void*, size_t, size_t, cudaMemcpyKind, cudaStream_t);     \
+  cudaError_t cudaMemset2DAsync##suffix(void*, size_t, int, size_t, size_t, cudaStream_t);                             \
+  cudaError_t cudaMemset3DAsync##suffix(cudaPitchedPtr, int, cudaExtent, cudaStream_t);                                \
+  cudaError_t cudaMemPrefetchAsync##suffix(const void*, size_t, int, cudaStream_t);                                    \
+  cudaError_t cudaStreamAddCallback##suffix(cudaStream_t, void (*)(cudaStream_t, cudaError_t, void*), void*,           \
+                                            unsigned);                                                                 \
+  cudaError_t cudaStreamGetPriority##suffix(cudaStream_t, int*);                                                       \
+  cudaError_t cudaStreamGetFlags##suffix(cudaStream_t, unsigned*);                                                     \
+  cudaError_t cudaStreamGetId##suffix(cudaStream_t, unsigned long long*);                                              \
+  cudaError_t cudaStreamGetDevice##suffix(cudaStream_t, int*);                                                         \
+  cudaError_t cudaStreamIsCapturing##suffix(cudaStream_t, int*);                                                       \
+  cudaError_t cudaStreamAttachMemAsync##suffix(cudaStream_t, void*, size_t, unsigned);                                 \
+  cudaError_t cudaEventRecordWithFlags##suffix(cudaEvent_t, cudaStream_t, unsigned);
+TWICE()
+TWICE(_ptsz)
+#undef TWICE
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms*);
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms*);
+cudaError_t cudaMemset3D(cudaPitchedPtr, int, cudaExtent);
+cudaError_t cudaMemcpyPeer(void*, int, const void*, int, size_t);
+cudaError_t cudaMemcpyPeerAsync(void*, int, const void*, int, size_t, cudaStream_t);
+// The others of that kind are declared above.
+cudaError_t cudaLaunchKernel_ptsz(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+cudaError_t cudaMemcpyAsync_ptsz(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemsetAsync_ptsz(void*, int, size_t, cudaStream_t);
+cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t);
+cudaError_t cudaStreamQuery_ptsz(cudaStream_t);
+cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t, cudaEvent_t, unsigned);
+cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t, void (*)(void*), void*);
+cudaError_t cudaEventRecord_ptsz(cudaEvent_t, cudaStream_t);
+cudaError_t cudaMemcpy_ptds(void*, const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpy2D_ptds(void*, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpy3D_ptds(const cudaMemcpy3DParms*);
+cudaError_t cudaMemcpy3DPeer_ptds(const cudaMemcpy3DPeerParms*);
+cudaError_t cudaMemcpyToSymbol_ptds(const void*, const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyFromSymbol_ptds(void*, const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemset_ptds(void*, int, size_t);
+cudaError_t cudaMemset2D_ptds(void*, size_t, int, size_t, size_t);
+cudaError_t cudaMemset3D_ptds(cudaPitchedPtr, int, cudaExtent);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t*, unsigned, int);
+cudaError_t cudaFuncSetCacheConfig(const void*, int);
+cudaError_t cudaFuncGetName(const char**, const void*);
+cudaError_t cudaGetKernel(void**, const void*);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int*, const void*, int, size_t, unsigned);
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t*, const void*, int, int);
+cudaError_t cudaHostRegister(void*, size_t, unsigned);
+cudaError_t cudaHostUnregister(void*);
+cudaError_t cudaHostGetFlags(unsigned*, void*);
+cudaError_t cudaMemAdvise(const void*, size_t, int, int);
+cudaChannelFormatDesc cudaCreateChannelDesc(int, int, int, int, int);
+cudaError_t cudaChooseDevice(int*, const void*);
+cudaError_t cudaInitDevice(int, unsigned, unsigned);
+cudaError_t cudaSetDeviceFlags(unsigned);
+cudaError_t cudaGetDeviceFlags(unsigned*);
+cudaError_t cudaSetValidDevices(int*, int);
+cudaError_t cudaDeviceSetCacheConfig(int);
+cudaError_t cudaDeviceGetCacheConfig(int*);
+cudaError_t cudaDeviceSetSharedMemConfig(int);
+cudaError_t cudaDeviceGetSharedMemConfig(int*);
+cudaError_t cudaFuncSetSharedMemConfig(const void*, int);
+cudaError_t cudaDeviceCanAccessPeer(int*, int, int);
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned);
+cudaError_t cudaDeviceDisablePeerAccess(int);
+cudaError_t cudaDeviceGetP2PAttribute(int*, int, int, int);
+cudaError_t cudaDeviceGetPCIBusId(char*, int, int);
+cudaError_t cudaDeviceGetByPCIBusId(int*, const char*);
+cudaError_t cudaDeviceGetStreamPriorityRange(int*, int*);
+cudaError_t cudaDriverGetVersion(int*);
+cudaError_t cudaRuntimeGetVersion(int*);
+cudaError_t cudaProfilerStart();
+cudaError_t cudaProfilerStop();
 }
