@@ -7,6 +7,7 @@
 
 #include "frontend/ptx/decode/control_flow.h"
 #include "frontend/ptx/decode/liveness.h"
+#include "frontend/ptx/decode/polling.h"
 
 namespace terrace::ptx {
 namespace {
@@ -247,6 +248,7 @@ void decode_body(DecodedFunction& decoded) {
     const ControlFlow flow = analyse_control_flow(code, decoder.first, end);
     set_reconvergence(code, flow, end);
     decoded.liveness = analyse_liveness(decoder, flow);
+    mark_polling_loops(decoder, flow, decoded.liveness);
   } else {
     decoded.liveness.ranges.resize(decoder.function.registers.size());
   }
@@ -273,6 +275,9 @@ void set_place(Code& code, const Patch& patch, u32 place) {
       return;
     case kFieldGuard:
       inst.guard = static_cast<u16>(place);
+      return;
+    case kFieldMembers:
+      inst.members = place;
       return;
     default:
       code.lists[patch.field - kFieldList] = place;

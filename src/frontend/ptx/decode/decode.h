@@ -27,7 +27,8 @@ struct Patch {
   u32 field;  // kFieldD ..., kFieldGuard, or kFieldList + position in Code::lists
   u32 reg;
 };
-inline constexpr u32 kFieldD = 0, kFieldA = 1, kFieldB = 2, kFieldC = 3, kFieldE = 4, kFieldGuard = 5, kFieldList = 16;
+inline constexpr u32 kFieldD = 0, kFieldA = 1, kFieldB = 2, kFieldC = 3, kFieldE = 4, kFieldGuard = 5,
+                     kFieldMembers = 6, kFieldList = 16;
 
 /// What the rest of analysis must know of an instruction: the function's registers it reads and writes.
 struct Uses {

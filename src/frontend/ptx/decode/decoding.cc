@@ -112,6 +112,9 @@ void Decoding::set_field(u32 field, u32 value) {
     case kFieldE:
       inst.e = value;
       break;
+    case kFieldMembers:
+      inst.members = value;
+      break;
     default:
       decoder_.kernel.code.lists[field - kFieldList] = value;
   }

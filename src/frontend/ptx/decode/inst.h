@@ -37,9 +37,10 @@ enum class Flow : u8 {
 struct Inst {
   Handler run = nullptr;
   u32 d = kNoOperand, a = kNoOperand, b = kNoOperand, c = kNoOperand, e = kNoOperand;
-  u32 list = 0;    // further operands: Code::lists from here
-  u64 imm = 0;     // offsets of addresses, immediate options
-  u32 target = 0;  // of a branch; the function of a call
+  u32 members = kNoOperand;  // lanes that take part, of instructions that name them
+  u32 list = 0;              // further operands: Code::lists from here
+  u64 imm = 0;               // offsets of addresses, immediate options
+  u32 target = 0;            // of a branch; the function of a call
   u32 reconverge = kNowhere;
   u16 guard = kNoGuard;
   bool guard_negated = false;
@@ -51,11 +52,14 @@ struct Inst {
 };
 
 // Flags.
-inline constexpr u8 kAddress32 = 1;      // the address register is 32 bits wide
-inline constexpr u8 kFrameRelative = 2;  // the address is an offset in the function's own local or parameter area
-inline constexpr u8 kNegateC = 4;        // a predicate operand c is inverted
-inline constexpr u8 kWideValue = 8;      // data registers are 64 bits wide
-inline constexpr u8 kHasResult = 16;     // of an atomic
+inline constexpr u8 kAddress32 = 1;        // the address register is 32 bits wide
+inline constexpr u8 kFrameRelative = 2;    // the address is an offset in the function's own local or parameter area
+inline constexpr u8 kNegateC = 4;          // a predicate operand c is inverted
+inline constexpr u8 kWideValue = 8;        // data registers are 64 bits wide
+inline constexpr u8 kHasResult = 16;       // of an atomic
+inline constexpr u8 kPolls = 32;           // a jump back to the start of a loop that polls (polling.h)
+inline constexpr u8 kOnlyMemoryEnds = 64;  // and that nothing but a change in memory can end
+inline constexpr u8 kGathers = 128;        // a barrier, or names members: waits for lanes of other strands (strands.h)
 
 /// One argument or result of a call: words to copy between parameter areas.
 struct ParamCopy {

@@ -30,6 +30,7 @@ class LivenessAnalysis {
     find_live_out();
     result_.ranges.resize(registers_);
     result_.live_after.resize(decoded_.uses.size());
+    result_.live_in.resize(flow_.blocks.size());
     for (u32 b = 0; b < flow_.blocks.size(); ++b) walk_block(b);
     return std::move(result_);
   }
@@ -90,7 +91,10 @@ class LivenessAnalysis {
 
   void walk_block(u32 b) {
     const u32 first = flow_.blocks[b].first - decoded_.first, end = flow_.blocks[b].end - decoded_.first;
-    for_each(live_in_[b], [&](u32 reg) { extend(reg, 2 * first, 2 * first); });
+    for_each(live_in_[b], [&](u32 reg) {
+      extend(reg, 2 * first, 2 * first);
+      result_.live_in[b].push_back(reg);
+    });
     for_each(live_out_[b], [&](u32 reg) { extend(reg, 2 * end - 1, 2 * end - 1); });
     Bits live = live_out_[b];
     u32 weight = 0;

@@ -20,6 +20,8 @@ struct Liveness {
   /// 32-bit registers live after each instruction, predicates not counted.
   std::vector<u32> live_after;
   u32 max_live = 0;
+  /// Registers that each block needs from those before it, in ascending order.
+  std::vector<std::vector<u32>> live_in;
 };
 
 Liveness analyse_liveness(const FunctionDecoder& decoded, const ControlFlow& flow);

@@ -50,6 +50,8 @@ class Reader {
     take(values.data(), count * sizeof(T));
   }
 
+  bool at_end() const { return at_ == bytes_.size(); }
+
  private:
   void take(void* to, u64 count) {
     SIM_CHECK(at_ + count <= bytes_.size(), "a block image is damaged");
@@ -81,6 +83,26 @@ void visit(Visitor& v, Warp& warp) {
   v(warp.predicates);
 }
 
+template <class Visitor>
+void visit(Visitor& v, Strand& strand) {
+  v(strand.pc);
+  v(strand.reconverge);
+  v(strand.active);
+  v(strand.lanes);
+  v(strand.wait);
+  v(strand.stack);
+  v(strand.frames);
+}
+
+/// What a parted warp has besides. It stands behind all warps, so that a block without one is no larger for it.
+template <class Visitor>
+void visit_parts(Visitor& v, Warp& warp, u64 strands) {
+  v(warp.lanes);
+  v(warp.gathered);
+  warp.strands.resize(strands);
+  for (Strand& strand : warp.strands) visit(v, strand);
+}
+
 }  // namespace
 
 BlockImage Machine::save(BlockRef ref) const {
@@ -97,6 +119,13 @@ BlockImage Machine::save(BlockRef ref) const {
     SIM_CHECK(warp.pending_atomics == 0, "a block with pending atomics is saved");
     visit(write, warp);
   }
+  for (Warp& warp : copy.warps) {
+    if (warp.strands.empty()) continue;
+    u64 strands = warp.strands.size();
+    write(warp.index);
+    write(strands);
+    visit_parts(write, warp, strands);
+  }
   return image;
 }
 
@@ -110,6 +139,14 @@ BlockRef Machine::restore(LaunchId launch, const BlockImage& image, SmId sm) {
   read(block.barriers);
   read(block.shared);
   for (Warp& warp : block.warps) visit(read, warp);
+  while (!read.at_end()) {
+    u32 parted = 0;
+    u64 strands = 0;
+    read(parted);
+    read(strands);
+    SIM_CHECK(parted < block.warps.size() && strands <= 64, "a block image is damaged");
+    visit_parts(read, block.warps[parted], strands);
+  }
   return ref;
 }
 

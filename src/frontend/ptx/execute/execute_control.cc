@@ -6,12 +6,16 @@
 #include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/ptx/execute/simt_stack.h"
+#include "frontend/ptx/execute/strands.h"
 
 namespace terrace::ptx {
 namespace {
 
 void run_branch(Execution& x, const Inst& i) {
-  branch(x.warp, *x.launch.code, x.stride, x.active, i.target, i.reconverge);
+  Warp& warp = x.warp;
+  branch(warp, *x.launch.code, x.stride, x.active, i.target, i.reconverge);
+  const bool back = i.target <= x.pc && x.active != 0 && warp.pc == i.target;
+  if (back && go_round(warp, (i.flags & kPolls) != 0)) settle(warp, *x.launch.code, x.stride);
 }
 
 /// brx.idx: lanes go to many places; each group of lanes runs in the order of the list.
@@ -230,16 +234,18 @@ void decode_call(Decoding& d) {
 void decode_bar(Decoding& d) {
   d.take("cta");
   d.take("aligned");
-  if (d.take("warp")) {  // lanes of a warp run together wherever they can: nothing is left to wait for
+  if (d.take("warp")) {  // lanes of a warp run together wherever they can; a parted one gathers here
     d.take("sync");
     d.inst.run = run_nothing;
-    if (d.operands() == 1) d.source(kFieldA, 0, Type::kU32);
+    d.inst.flags |= kGathers;
+    if (d.operands() == 1) d.source(kFieldMembers, 0, Type::kU32);
     d.facts.cls = InstClass::kControl;
     return;
   }
   const int kind = d.take_any({"sync", "arrive", "red"});
   if (kind < 0) d.refuse("only sync, arrive and red are known; clusters are not supported");
   d.inst.run = run_barrier;
+  d.inst.flags |= kGathers;
   if (kind != 2) {
     d.expect_operands(1, 2);
     d.source(kFieldA, 0, Type::kU32);

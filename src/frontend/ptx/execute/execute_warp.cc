@@ -94,7 +94,7 @@ void run_vote(Execution& x, const Inst& i) {
   const u64 predicate = i.flags & kNegateC ? ~x.predicates[i.c] : x.predicates[i.c];
   const Vote mode = static_cast<Vote>(i.mode);
   u64 result = 0;
-  for_each_group(x, i.b, [&](u32 base, u32 group, u32 voters) {
+  for_each_group(x, i.members, [&](u32 base, u32 group, u32 voters) {
     const u32 votes = static_cast<u32>(predicate >> base) & voters;
     if (mode == Vote::kBallot) return write_group(x, i.d, base, group, votes);
     const bool all = votes == voters, any = votes != 0;
@@ -109,7 +109,7 @@ void run_match(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
   u32 result[64] = {};
   u64 all_equal = 0;
-  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+  for_each_group(x, i.members, [&](u32 base, u32 group, u32 here) {
     bool equal = here != 0;
     for (u32 rest = here; rest != 0; rest &= rest - 1) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
@@ -158,7 +158,7 @@ template <class T>
 void run_redux(Execution& x, const Inst& i) {
   const auto* a = x.src<T>(i.a);
   u32 result[64] = {};  // the destination may be the source
-  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+  for_each_group(x, i.members, [&](u32 base, u32 group, u32 here) {
     if (here == 0) return;
     T value = static_cast<T>(a[base + static_cast<u32>(std::countr_zero(here))]);
     for (u32 rest = here & (here - 1); rest != 0; rest &= rest - 1)
@@ -172,7 +172,7 @@ void run_redux(Execution& x, const Inst& i) {
 
 void run_elect(Execution& x, const Inst& i) {
   u64 elected = 0;
-  for_each_group(x, i.b, [&](u32 base, u32 group, u32 here) {
+  for_each_group(x, i.members, [&](u32 base, u32 group, u32 here) {
     const u32 leader = static_cast<u32>(std::countr_zero(here | u32{here == 0}));
     if (here != 0) elected |= u64{1} << (base + leader);
     if (i.d != kNoOperand) write_group(x, i.d, base, group, leader);
@@ -188,6 +188,11 @@ void result_and_predicate(Decoding& d, Type type) {
   d.elementwise = false;
 }
 
+void members(Decoding& d, u32 operand) {
+  d.source(kFieldMembers, operand, Type::kB32);
+  d.inst.flags |= kGathers;
+}
+
 }  // namespace
 
 void decode_shfl(Decoding& d) {
@@ -200,6 +205,7 @@ void decode_shfl(Decoding& d) {
   d.source(kFieldA, 1, type);
   d.source(kFieldB, 2, Type::kB32);
   d.source(kFieldC, 3, Type::kB32);
+  if (sync) members(d, 4);
   d.inst.mode = static_cast<u8>(mode);
   d.inst.run = run_shfl;
 }
@@ -219,7 +225,7 @@ void decode_vote(Decoding& d) {
     d.predicate_destination(kFieldD, d.operand(0).index);
   }
   d.predicate_source(kFieldC, d.operand(1));
-  if (sync) d.source(kFieldB, 2, Type::kB32);
+  if (sync) members(d, 2);
   d.inst.run = run_vote;
 }
 
@@ -231,7 +237,7 @@ void decode_match(Decoding& d) {
   d.expect_operands(3, 3);
   result_and_predicate(d, Type::kB32);
   d.source(kFieldA, 1, type);
-  d.source(kFieldB, 2, Type::kB32);
+  members(d, 2);
   d.inst.mode = static_cast<u8>(mode);
   choose(d, type == Type::kB32 ? run_match<u32> : type == Type::kB64 ? run_match<u64> : nullptr, type);
 }
@@ -254,7 +260,7 @@ void decode_redux(Decoding& d) {
   d.elementwise = false;
   d.destination(kFieldD, 0, type);
   d.source(kFieldA, 1, type);
-  d.source(kFieldB, 2, Type::kB32);
+  members(d, 2);
   d.inst.mode = static_cast<u8>(mode);
   d.inst.run = is_signed(type) ? run_redux<i32> : run_redux<u32>;
 }
@@ -263,7 +269,7 @@ void decode_elect(Decoding& d) {
   d.take("sync");
   d.expect_operands(2, 2);
   result_and_predicate(d, Type::kB32);
-  d.source(kFieldB, 1, Type::kB32);
+  members(d, 1);
   d.inst.run = run_elect;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/check.h"
 #include "frontend/ptx/decode/decode.h"
 #include "frontend/ptx/execute/simt_stack.h"
+#include "frontend/ptx/execute/strands.h"
 
 namespace terrace::ptx {
 
@@ -328,6 +329,10 @@ void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
   warp.carry = 0;
   warp.status = WarpStatus::kRunning;
   warp.pending_atomics = 0;
+  warp.rounds = 0;
+  warp.lanes = ~u64{0};
+  warp.gathered = false;
+  warp.strands.clear();
   warp.stack.clear();
   warp.frames.assign(1, Frame{});
   warp.frame().full = warp.alive;
@@ -358,18 +363,44 @@ const DecodedInst& Machine::peek(WarpRef warp) const {
   return its.code->decoded[its.pc];
 }
 
+namespace {
+
+/// The running lanes for which the instruction's guard holds.
+inline u64 guarded(const Warp& warp, const Inst& inst) {
+  if (inst.guard == kNoGuard) return warp.active;
+  const u64 guard = warp.predicates[warp.frame().predicate_base + inst.guard];
+  return warp.active & (inst.guard_negated ? ~guard : guard);
+}
+
+}  // namespace
+
+/// A barrier or an instruction that names its members, in a parted warp. False: others must come first.
+bool Machine::gather_lanes(Warp& warp, const Inst& inst, u64 active) const {
+  u64 needed = warp.alive;
+  if (inst.members != kNoOperand) {
+    const u8* row = inst.members & kInPool
+                        ? reinterpret_cast<const u8*>(warp.code->pool.data()) + (inst.members & ~kInPool)
+                        : reinterpret_cast<const u8*>(warp.registers.data()) +
+                              u64{warp.frame().slot_base} * stride_ * 4 + inst.members;
+    needed = active;
+    for (u64 rest = active; rest != 0; rest &= rest - 1) {
+      const u32 lane = static_cast<u32>(std::countr_zero(rest));
+      u32 mask;
+      std::memcpy(&mask, row + u64{lane} * sizeof mask, sizeof mask);
+      needed |= u64{mask} << (lane & ~(kHalf - 1));
+    }
+  }
+  if (gather(warp, needed)) return true;
+  settle(warp, *warp.code, stride_);
+  return false;
+}
+
 void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) {
   Warp& warp = at(ref);
   SIM_DCHECK(warp.status == WarpStatus::kRunning, "a warp that does not run is issued");
   const Code& code = *warp.code;
   const Inst& inst = code.insts[warp.pc];
-  const Frame& frame = warp.frame();
-  u64* predicates = warp.predicates.data() + frame.predicate_base;
-  u64 active = warp.active;
-  if (inst.guard != kNoGuard) {
-    const u64 guard = predicates[inst.guard];
-    active &= inst.guard_negated ? ~guard : guard;
-  }
+  u64 active = guarded(warp, inst);
   effect.active = active;
   effect.status = WarpStatus::kRunning;
   effect.action = MemoryAction::kNone;
@@ -377,6 +408,14 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
   effect.shared_lanes = 0;
   effect.atomic = kNoAtomic;
   effect.released_warps = 0;
+  if (parted(warp) && (inst.flags & kGathers) != 0 && active != 0) {
+    if (!gather_lanes(warp, inst, active)) {
+      effect.active = 0;
+      return;
+    }
+    active = effect.active = guarded(warp, inst);  // with those that came
+  }
+  const Frame& frame = warp.frame();
   Execution x{*this,
               *warp.block->launch,
               memory_,
@@ -391,7 +430,7 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
               stride_,
               reinterpret_cast<u8*>(warp.registers.data()) + u64{frame.slot_base} * stride_ * 4,
               reinterpret_cast<const u8*>(code.pool.data()),
-              predicates};
+              warp.predicates.data() + frame.predicate_base};
   if (inst.flow == Flow::kNext) {
     ++warp.pc;
     if (active != 0) inst.run(x, inst);
@@ -460,7 +499,7 @@ void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   Frame callee;
   callee.function = function;
   callee.call = call;
-  callee.slot_base = caller.slot_base + from.slots;
+  callee.slot_base = std::max(caller.slot_base + from.slots, free_slots(warp, code));
   callee.predicate_base = caller.predicate_base + from.predicates;
   callee.param_base = caller.param_base + from.param_bytes;
   callee.local_base = caller.local_base + from.local_bytes;
@@ -487,7 +526,7 @@ void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   warp.pc = to.first;
   warp.reconverge = kNowhere;
   warp.active = lanes;
-  warp.full = lanes;
+  warp.full = parted(warp) ? full_lanes(warp) : lanes;
 }
 
 }  // namespace terrace::ptx

@@ -4,7 +4,8 @@
 // the others from running.
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
-// lanes that wait elsewhere in the warp do not run meanwhile. Indirect calls, textures and tensor instructions are
+// lanes that wait elsewhere in the warp do not run meanwhile; only lanes that run apart because they waited for each other
+// are gathered first (strands.h). Indirect calls, textures and tensor instructions are
 // refused. Integer division by zero gives all ones, quotient and remainder (docs/ptx.md).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -133,6 +134,7 @@ class Machine final : public InstStream {
   void show_printed();
   void prepare_warp(Block& block, Warp& warp, u32 index);
   u32 claim_block(LaunchState& launch);
+  bool gather_lanes(Warp& warp, const Inst& inst, u64 active) const;
   void finish_warp(Warp& warp, Effect& effect);
   void complete_barriers(Block& block, Effect* effect);
   void release(Block& block, u32 id, Effect* effect);

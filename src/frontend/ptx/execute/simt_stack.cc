@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "frontend/ptx/execute/strands.h"
+
 namespace terrace::ptx {
 namespace {
 
@@ -15,8 +17,10 @@ bool resume(Warp& warp) {
   if (warp.frames.size() > 1 && warp.stack.size() < warp.frame().depth) warp.frames.pop_back();
   warp.pc = next.pc;
   warp.reconverge = next.reconverge;
-  warp.active = next.mask & warp.alive;
-  warp.full = warp.frame().full & warp.alive;
+  warp.active = next.mask & warp.alive & warp.lanes;
+  warp.full = full_lanes(warp);
+  warp.rounds = 0;
+  if (parted(warp)) meet(warp, next.mask);
   return true;
 }
 
@@ -32,7 +36,7 @@ void return_from_call(Warp& warp, const Code& code, u32 stride) {
 void settle(Warp& warp, const Code& code, u32 stride) {
   while (true) {
     if (warp.active == 0 || warp.pc == warp.reconverge) {
-      if (!resume(warp)) return;
+      if (!resume(warp) && !take_next(warp)) return;
     } else if (warp.pc == code.functions[warp.frame().function].end) {
       if (warp.frames.size() == 1) {
         exit_lanes(warp, warp.active);

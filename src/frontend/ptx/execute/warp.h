@@ -45,6 +45,22 @@ struct Frame {
   u64 full = 0;   // lanes that entered
 };
 
+/// What a part of a warp that does not run waits for: its turn, others where lanes meet, others at a barrier or at an
+/// instruction that names them (strands.h).
+enum class StrandWait : u8 { kTurn, kMeeting, kGathering };
+
+/// Lanes of a warp that run apart from the others, with a stack of their own. Masks in the stack may name lanes of other
+/// strands: those that were expected before the warp parted.
+struct Strand {
+  u32 pc;
+  u32 reconverge;
+  u64 active;  // 0: the innermost lanes of the stack run first
+  u64 lanes;
+  StrandWait wait;
+  std::vector<Suspended> stack;
+  std::vector<Frame> frames;
+};
+
 struct Block;
 struct Code;
 struct LaunchState;
@@ -64,8 +80,12 @@ struct Warp {
   u32 reduction_place = 0;  // and where it goes: a row of the window or a predicate
   u32 index = 0;            // in the block
   u32 pending_atomics = 0;
+  u32 rounds = 0;         // jumps back of the running lanes while others waited
+  u64 lanes = ~u64{0};    // of the running strand; all, while the warp is not parted
+  bool gathered = false;  // the running strand has waited for others long enough
   std::vector<Suspended> stack;
   std::vector<Frame> frames;
+  std::vector<Strand> strands;  // that wait, the next first
   Rows registers;
   Rows params;
   std::vector<u64> predicates;

@@ -1,0 +1,236 @@
+// Lanes of one warp, warps and blocks that wait for each other go on; loops that nothing can end are reported.
+// SPDX-License-Identifier: MIT
+#include <numeric>
+
+#include "unit/ptx_harness.h"
+
+namespace terrace::ptx {
+namespace {
+
+/// A kernel of words `lock`, `count` and `out`: %rd1 to %rd3 are their addresses, %rd4 that of the thread's word of
+/// `out`, %r1 the thread's number in its block, %r4 that in the grid; the body leaves its result in %r10.
+std::string locked(const std::string& body, const std::string& before = "") {
+  std::string text = kernel_text({"u64 lock", "u64 count", "u64 out"}, R"(
+    ld.param.u64 %rd1, [lock]; ld.param.u64 %rd2, [count]; ld.param.u64 %rd3, [out];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.s32 %r4, %r2, %r3, %r1;
+    mul.wide.u32 %rd4, %r4, 4; add.s64 %rd4, %rd3, %rd4; mov.u32 %r10, 0;
+    )" + body + R"(
+  STORE: st.global.u32 [%rd4], %r10; ret;)");
+  return text.insert(text.find(".visible .entry"), before);
+}
+
+/// while (atomicCAS(lock, 0, 1) != 0) {}
+constexpr const char* kTake =
+    "TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE; membar.gl;\n";
+/// %r6 = count++, not atomically
+constexpr const char* kCount =
+    "ld.volatile.global.u32 %r6, [%rd2]; add.u32 %r7, %r6, 1; st.volatile.global.u32 [%rd2], %r7;\n";
+constexpr const char* kGive = "membar.gl; atom.global.exch.b32 %r8, [%rd1], 0;\n";
+
+struct Outcome {
+  u32 count;
+  std::vector<u32> out;
+  FunctionalCounts counts;
+};
+
+Outcome run_locked(const std::string& text, u32 threads, u32 width = 32, u32 blocks = 1, FunctionalConfig config = {}) {
+  Harness harness(text, width);
+  const auto lock = harness.buffer("lock", std::vector<u32>{0});
+  const auto count = harness.buffer("count", std::vector<u32>{0, 0});
+  const auto out = harness.buffer("out", std::vector<u32>(std::size_t{threads} * blocks, 0xdeadbeef));
+  config.instruction_limit = 20'000'000;
+  const FunctionalCounts counts = harness.run(harness.launch({blocks}, {threads}, lock, count, out), config);
+  return {harness.read(count)[0], harness.read(out), counts};
+}
+
+std::vector<u32> sorted(std::vector<u32> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+std::vector<u32> up_to(u32 end) {
+  std::vector<u32> values(end);
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+class PtxProgress : public testing::TestWithParam<u32> {};
+INSTANTIATE_TEST_SUITE_P(Widths, PtxProgress, testing::Values(1, 7, 32, 64), testing::PrintToStringParamName());
+
+class PtxProgressOfHalves : public testing::TestWithParam<u32> {};
+INSTANTIATE_TEST_SUITE_P(Widths, PtxProgressOfHalves, testing::Values(32, 64), testing::PrintToStringParamName());
+
+TEST_P(PtxProgress, LanesOfAWarpTakeANaiveLockOneAfterTheOther) {
+  const Outcome outcome =
+      run_locked(locked(kTake + std::string(kCount) + "mov.u32 %r10, %r6;\n" + kGive), 60, GetParam());
+  EXPECT_EQ(outcome.count, 60u);
+  EXPECT_EQ(sorted(outcome.out), up_to(60));
+}
+
+TEST_P(PtxProgress, ABarrierBehindALockWaitsForAllLanes) {
+  const Outcome outcome = run_locked(
+      locked(kTake + std::string(kCount) + kGive + "bar.sync 0; ld.volatile.global.u32 %r10, [%rd2];"), 60, GetParam());
+  EXPECT_EQ(outcome.out, std::vector<u32>(60, 60));
+}
+
+TEST_P(PtxProgressOfHalves, AShuffleBehindALockWaitsForTheLanesItNames) {
+  const Outcome outcome = run_locked(
+      locked(kTake + std::string(kCount) + kGive + "shfl.sync.bfly.b32 %r10, %r6, 1, 31, -1;"), 64, GetParam());
+  // Neighbours have each other's place in the queue.
+  const auto own = run_locked(locked(kTake + std::string(kCount) + kGive + "mov.u32 %r10, %r6;"), 64, GetParam()).out;
+  for (u32 t = 0; t < 64; ++t) EXPECT_EQ(outcome.out[t], own[t ^ 1]) << t;
+  EXPECT_EQ(sorted(outcome.out), up_to(64));
+}
+
+TEST_P(PtxProgressOfHalves, AWarpBarrierBehindALockGathersItsMembersAndNoOthers) {
+  // The even lanes count and meet. Then the odd ones, which have waited for them at the flag, may go on.
+  const Outcome outcome = run_locked(locked(R"(
+    and.b32 %r20, %r1, 1; setp.eq.u32 %p2, %r20, 1; @%p2 bra ODD;
+    )" + std::string(kTake) + kCount + kGive +
+                                            R"(
+    bar.warp.sync 0x55555555; ld.volatile.global.u32 %r10, [%rd2];
+    st.volatile.global.u32 [%rd2+4], 1;
+    bra STORE;
+  ODD: ld.volatile.global.u32 %r21, [%rd2+4]; setp.eq.u32 %p3, %r21, 0; @%p3 bra ODD;
+    mov.u32 %r10, 7;)"),
+                                     1024, GetParam());
+  for (u32 t = 0; t < 1024; ++t) {
+    if (t % 2 == 1)
+      EXPECT_EQ(outcome.out[t], 7u) << t;
+    else
+      EXPECT_GE(outcome.out[t], 16u) << t;
+  }
+  EXPECT_EQ(outcome.count, 512u);
+}
+
+constexpr const char* kLockedAdd = R"(
+.func (.param .b64 r) locked_add(.param .b64 lock, .param .b64 count) {
+  .reg .pred %p; .reg .b32 %x, %y; .reg .b64 %l, %c, %w, %v;
+  ld.param.u64 %l, [lock]; ld.param.u64 %c, [count];
+T: atom.global.cas.b32 %x, [%l], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra T;
+  ld.volatile.global.u32 %x, [%c]; add.u32 %y, %x, 1; st.volatile.global.u32 [%c], %y;
+  atom.global.exch.b32 %y, [%l], 0;
+  mul.wide.u32 %w, %x, 3; add.s64 %v, %w, 1; st.param.b64 [r], %v; ret;
+}
+.func (.param .b32 r) narrow(.param .b32 n) {
+  .reg .b32 %a, %b, %c;
+  ld.param.u32 %a, [n]; add.u32 %b, %a, 5; mul.lo.u32 %c, %b, %a; st.param.b32 [r], %c; ret;
+}
+)";
+
+TEST_P(PtxProgress, ALockTakenInAFunctionReturnsToEachLanesCaller) {
+  const Outcome outcome = run_locked(locked(R"(
+    mov.u32 %r20, 0; mov.u32 %r11, 0;
+  AGAIN:
+    { .param .b64 a; st.param.b64 [a], %rd1; .param .b64 b; st.param.b64 [b], %rd2; .param .b64 c;
+      call (c), locked_add, (a, b); ld.param.b64 %rd10, [c]; }
+    cvt.u32.u64 %r12, %rd10; add.u32 %r11, %r11, %r12;
+    { .param .b32 d; st.param.b32 [d], %r1; .param .b32 e; call (e), narrow, (d); ld.param.b32 %r13, [e]; }
+    add.u32 %r11, %r11, %r13;
+    add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 3; @%p2 bra AGAIN;
+    mov.u32 %r10, %r11;)",
+                                            kLockedAdd),
+                                     60, GetParam());
+  EXPECT_EQ(outcome.count, 180u);
+  // What lanes got is a permutation: its sum is known, whatever the order.
+  u32 expected = 0;
+  for (u32 n = 0; n < 180; ++n) expected += 3 * n + 1;
+  for (u32 t = 0; t < 60; ++t) expected += 3 * t * (t + 5);
+  EXPECT_EQ(std::accumulate(outcome.out.begin(), outcome.out.end(), 0u), expected);
+}
+
+TEST_P(PtxProgress, LanesThatSleepLongerAndLongerForALockGetIt) {
+  const Outcome outcome = run_locked(locked(R"(
+    mov.u32 %r20, 8; bra TRY;
+  WAIT: nanosleep.u32 %r20; setp.gt.u32 %p2, %r20, 255; @%p2 bra TRY; shl.b32 %r20, %r20, 1;
+  TRY: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.eq.u32 %p1, %r5, 1; @%p1 bra WAIT;
+    )" + std::string(kCount) + "mov.u32 %r10, %r6;\n" +
+                                            kGive),
+                                     64, GetParam());
+  EXPECT_EQ(sorted(outcome.out), up_to(64));
+}
+
+TEST_P(PtxProgress, LanesOfALoopThatDoesMoreThanPollGetTheLockInTheEnd) {
+  // The count of the tries is part of an address, so each pass may differ from the one before.
+  const Outcome outcome = run_locked(locked(R"(
+    mov.u32 %r20, 0;
+  TAKE: add.u32 %r20, %r20, 1; and.b32 %r21, %r20, 0; cvt.u64.u32 %rd10, %r21; add.s64 %rd11, %rd1, %rd10;
+    atom.global.cas.b32 %r5, [%rd11], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
+    )" + std::string(kCount) + "mov.u32 %r10, %r6;\n" +
+                                            kGive),
+                                     4, GetParam());
+  EXPECT_EQ(sorted(outcome.out), up_to(4));
+}
+
+TEST_P(PtxProgress, ALaneThatWaitsForAnotherOfAnotherPathSeesItsFlag) {
+  const Outcome outcome = run_locked(locked(R"(
+    setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;
+    setp.ne.u32 %p2, %r1, 5; @%p2 bra STORE;
+    st.volatile.global.u32 [%rd2], 77; mov.u32 %r10, 1; bra STORE;
+  WAIT: ld.volatile.global.u32 %r10, [%rd2]; setp.eq.u32 %p3, %r10, 0; @%p3 bra WAIT;)"),
+                                     8, GetParam());
+  EXPECT_EQ(outcome.out, (std::vector<u32>{77, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+TEST_P(PtxProgress, ALaneThatExitsLetsTheOthersGoOn) {
+  // Lane 0 exits with the flag set; the others wait for it, and at the barrier for each other only.
+  const Outcome outcome = run_locked(locked(R"(
+    setp.ne.u32 %p1, %r1, 0; @%p1 bra WAIT;
+    st.volatile.global.u32 [%rd2], 1; exit;
+  WAIT: ld.volatile.global.u32 %r10, [%rd2]; setp.eq.u32 %p3, %r10, 0; @%p3 bra WAIT;
+    bar.sync 0; add.u32 %r10, %r10, %r1;)"),
+                                     40, GetParam());
+  for (u32 t = 1; t < 40; ++t) EXPECT_EQ(outcome.out[t], 1 + t);
+}
+
+TEST(PtxProgress, LoopsOfDifferentLengthsDoNotPartAWarp) {
+  // Lane t goes round t + 1 times: the warp as often as its last lane, and all lanes meet behind the loop.
+  const Outcome outcome = run_locked(locked(R"(
+    mov.u32 %r5, 0;
+  LOOP: add.u32 %r5, %r5, 1; setp.le.u32 %p1, %r5, %r1; @%p1 bra LOOP;
+    activemask.b32 %r10;)"),
+                                     32);
+  EXPECT_EQ(outcome.out, std::vector<u32>(32, ~0u));
+  EXPECT_EQ(outcome.counts.warp_instructions, 10u + 1 + 32 * 3 + 3);
+}
+
+TEST(PtxProgress, ABlockGoesOnFromAnImageTakenInTheMiddleOfALock) {
+  const std::string text = locked(kTake + std::string(kCount) + "mov.u32 %r10, %r6;\n" + kGive + "bar.sync 0;");
+  const auto run = [&](u64 saved_at) {
+    Harness harness(text);
+    const auto lock = harness.buffer("lock", std::vector<u32>{0});
+    const auto count = harness.buffer("count", std::vector<u32>{0});
+    const auto out = harness.buffer("out", std::vector<u32>(64, 0));
+    InstStream& stream = harness.machine;
+    const LaunchShape shape = stream.begin_launch(harness.launch({1}, {64}, lock, count, out));
+    BlockRef block = stream.begin_block(shape.launch, 0);
+    StoreLog stores;
+    Effect effect;
+    u64 steps = 0;
+    for (bool running = true; running;) {
+      running = false;
+      for (u32 w = 0; w < 2; ++w) {
+        const WarpRef warp = stream.warp(block, w);
+        if (stream.status(warp) != WarpStatus::kRunning) continue;
+        running = true;
+        stream.execute(warp, ++steps, stores, effect);
+        if (effect.atomic != kNoAtomic) stream.perform_atomic(effect.atomic, effect.atomic_lanes);
+        stores.commit();
+      }
+      if (saved_at != 0 && steps / 50 == saved_at) {
+        const BlockImage image = stream.save(block);
+        stream.end_block(block);
+        block = stream.restore(shape.launch, image);
+        ++saved_at;
+      }
+    }
+    stream.end_block(block);
+    stream.end_launch(shape.launch);
+    return harness.read(out);
+  };
+  const std::vector<u32> whole = run(0);
+  EXPECT_EQ(sorted(whole), up_to(64));
+  EXPECT_EQ(run(1), whole);  // saved and restored every 50 instructions
+}
+
+}  // namespace
+}  // namespace terrace::ptx
