@@ -43,15 +43,18 @@ __device__ void multiply(const Tiles& tiles, u32 stage, float (&sum)[2][4]) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                  : "=r"(b[0]), "=r"(b[1])
                  : "r"(in_shared(&tiles.b[stage][lane % 16][col + half * 8])));
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[half][0]), "+f"(sum[half][1]), "+f"(sum[half][2]), "+f"(sum[half][3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(sum[half][0]), "+f"(sum[half][1]), "+f"(sum[half][2]), "+f"(sum[half][3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
 }
 
 __device__ void write_sums(float* c, u32 n, const float (&sum)[2][4]) {
   const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const u32 row = blockIdx.y * kTile + warp / 2 * 16 + lane / 4, col = blockIdx.x * kTile + warp % 2 * 16 + lane % 4 * 2;
+  const u32 row = blockIdx.y * kTile + warp / 2 * 16 + lane / 4,
+            col = blockIdx.x * kTile + warp % 2 * 16 + lane % 4 * 2;
   for (u32 half = 0; half < 2; ++half)
     for (u32 i = 0; i < 4; ++i) c[(row + i / 2 * 8) * n + col + half * 8 + i % 2] = sum[half][i];
 }
@@ -93,11 +96,10 @@ extern "C" __global__ void gemm_barriers(const u16* a, const u16* b, float* c, u
   begin(0, 0);
   for (u32 at = 0, stage = 0; at < k; at += kDepth, stage ^= 1) {
     if (at + kDepth < k) begin(stage ^ 1, at + kDepth);
-    asm volatile(
-        "{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra WAIT; }" ::"r"(
-            in_shared(&arrived[stage])),
-        "r"(parity)
-        : "memory");
+    asm volatile("{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra WAIT; }" ::"r"(
+                     in_shared(&arrived[stage])),
+                 "r"(parity)
+                 : "memory");
     multiply(tiles, stage, sum);
     if (stage == 1) parity ^= 1;
     __syncthreads();

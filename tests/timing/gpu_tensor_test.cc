@@ -92,6 +92,22 @@ TEST_P(GpuTensor, AProductIsRightOnEveryMachineAndInEveryTickOrder) {
   run("dws_30sm", tiny_queues());
 }
 
+TEST_P(GpuTensor, ProductsOfTenantsThatTakeTurnsOrThreadsAreRight) {
+  const Scratch scratch;
+  const std::string path = program(scratch, GetParam());
+  RunRequest turns = tenant_run(path + " " + path, {"sm.count=1", "run.relaunch=false", "tenancy.sharing=time",
+                                                    "tenancy.quantum=300", "tenancy.switch_cycles=10"});
+  turns.check = true;
+  EXPECT_TRUE(simulate(turns).checks_passed);
+  RunRequest threads = tenant_run(path, {"sm.count=4"});
+  threads.check = true;
+  const RunResult one = simulate(threads);
+  threads.options = {.threads = 3, .share_from = 1};
+  const RunResult three = simulate(threads);
+  EXPECT_TRUE(one.checks_passed && three.checks_passed);
+  EXPECT_EQ(digest_of(one), digest_of(three));
+}
+
 u64 cycles_of(const std::string& path, const std::vector<std::string>& sets) {
   const RunResult result = simulate(tenant_run(path, sets));
   return number(*result.json.find("run"), "cycles");

@@ -195,6 +195,9 @@ TEST(PtxMma, SpecialNumbersOfEachFormat) {
   EXPECT_EQ(one_sum("f16", "f32", {0x0001}, {0x3c00}, 0), f32(0x1p-24f));
   EXPECT_EQ(one_sum("bf16", "f32", {0}, {0}, 1), 1u);
   EXPECT_EQ(one_sum("bf16", "f32", {0x7f00}, {0x4000}, 0), inf);  // 2^127 * 2
+  // An accumulator that is zero counts with the exponent -126: eight products of 2^-152 are cut off, and do not make 2^-149.
+  EXPECT_EQ(one_sum("bf16", "f32", std::vector<u32>(8, 0x0100), std::vector<u32>(8, 0x3200), 0), 0u);
+  EXPECT_EQ(one_sum("bf16", "f32", std::vector<u32>(8, 0x0100), std::vector<u32>(8, 0x3280), 0), 2u);
   // tf32 ignores the low 13 bits of its registers.
   EXPECT_EQ(one_sum("tf32", "f32", {f32(1.5f) | 0x1fff}, {f32(3) | 0x1fff}, 0), f32(4.5f));
   EXPECT_EQ(one_sum("tf32", "f32", {0x8000'0000}, {f32(1)}, 0x8000'0000), 0u);  // a sum of zeros is +0

@@ -1,8 +1,8 @@
 // The sum of products that a tensor instruction forms for one element of its result. The ISA leaves order, rounding and
-// intermediate precision open. This is how NVIDIA's tensor cores since Volta do it, with the widths that Khattak and
-// Mikaitis found for the H100 ("Accurate Models of NVIDIA Tensor Cores", arXiv 2512.07004, 2025): products are exact; all
-// of them and the accumulator are aligned to the largest exponent, cut off 25 bits behind its point, and added exactly;
-// the sum is cut to f32, or rounded to nearest f16.
+// intermediate precision open. This is how Hopper's tensor cores do it, as Xie et al. found ("MMA-Sim: Bit-Accurate Reference
+// Model of Tensor Cores and Matrix Cores", arXiv 2511.10909, 2025): products are exact; all of them and the accumulator are
+// aligned to the largest exponent, cut off 25 bits behind its point, and added exactly; the sum is cut to f32, or rounded to
+// the nearest f16. A term that is zero counts with the exponent -126.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -46,7 +46,7 @@ inline Unpacked unpack(u32 bits, NumberShape shape) {
 class FusedSum {
  public:
   static constexpr u32 kMostTerms = 17;  // 16 products and the accumulator
-  static constexpr int kKeptBits = 25;
+  static constexpr int kKeptBits = 25, kExponentOfZero = -126;
 
   void add_product(const Unpacked& a, const Unpacked& b, int precision) {
     if (a.kind != NumberKind::kFinite || b.kind != NumberKind::kFinite) {
@@ -80,9 +80,8 @@ class FusedSum {
   void add_nan() { nan_ = true; }
   void add_infinity(bool negative) { (negative ? minus_infinity_ : plus_infinity_) = true; }
   void add_term(i64 significand, int exponent, int fraction) {
-    if (significand == 0) return;
-    largest_ = std::max(largest_, exponent);
-    terms_[count_++] = {significand, exponent, fraction};
+    largest_ = std::max(largest_, significand == 0 ? kExponentOfZero : exponent);
+    if (significand != 0) terms_[count_++] = {significand, exponent, fraction};
   }
   /// In units of the last bit that is kept.
   i64 aligned(const Term& term) const {
