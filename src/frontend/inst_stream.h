@@ -22,17 +22,26 @@
 namespace terrace {
 
 /// Which pipeline an instruction uses, hence its latency and issue interval.
-enum class InstClass : u8 { kInteger, kFloat, kDouble, kSpecial, kControl, kBarrier, kFence, kMemory };
-inline constexpr u32 kInstClasses = 8;
+enum class InstClass : u8 { kInteger, kFloat, kDouble, kSpecial, kControl, kBarrier, kFence, kMemory, kTensor };
+inline constexpr u32 kInstClasses = 9;
 
 enum class MemoryAction : u8 {
   kNone,
   kLoad,
   kStore,
   kAtomic,
-  kReduction
-};  // a reduction is an atomic without a result
+  kReduction,  // an atomic without a result
+  kCopy        // from global to shared memory, asynchronously
+};
 enum class MemorySpace : u8 { kNone, kGlobal, kShared, kLocal, kConstant, kParameter, kGeneric };
+
+/// What an instruction has to do with the asynchronous copies that its warp made before.
+enum class CopyOrder : u8 {
+  kNone,
+  kCommit,      // those since the last commit become a group
+  kWaitGroups,  // issues when all but the youngest `copy_groups` groups have arrived
+  kWaitAll      // issues when all have arrived
+};
 
 /// What the SM may know of an instruction before it issues. Immutable, one per static instruction.
 struct DecodedInst {
@@ -43,8 +52,12 @@ struct DecodedInst {
   u8 sources = 0;                          // registers[0 .. sources) are read,
   u8 destinations = 0;                     // registers[sources .. sources + destinations) are written
   bool volatile_access = false;            // bypasses the L1
-  std::array<u16, 14> registers{};         // scoreboard names; data and predicate registers share one numbering
-  u32 line = 0;                            // in the source, for messages
+  bool after_atomics = false;              // waits until the warp's atomics have been performed, as a barrier does
+  CopyOrder copy_order = CopyOrder::kNone;
+  u8 copy_groups = 0;
+  u16 tensor_work = 0;              // kTensor: multiply-accumulates, as many as an f16 instruction of this length has
+  std::array<u16, 34> registers{};  // scoreboard names; data and predicate registers share one numbering
+  u32 line = 0;                     // in the source, for messages
 };
 
 /// A warp that lives in a stream. Its number means nothing and decides nothing.

@@ -13,6 +13,7 @@ struct PowerConfig {
   bool enabled = false;
   u32 sm_static_mw = 0;
   u32 issue_pj = 0, integer_pj = 0, single_pj = 0, double_pj = 0, special_pj = 0, control_pj = 0, memory_pj = 0;
+  u32 tensor_pj = 0;
   u32 register_pj = 0, shared_pj = 0, l1_pj = 0;
   u32 l1_tlb_pj = 0, l2_tlb_pj = 0, walk_pj = 0;
   u32 noc_byte_pj = 0, l2_pj = 0;
@@ -29,7 +30,10 @@ struct PowerConfig {
     v("single_pj", single_pj, kAny, "likewise of single or half precision");
     v("double_pj", double_pj, kAny, "likewise of double precision");
     v("special_pj", special_pj, kAny, "likewise of an approximate function");
-    v("control_pj", control_pj, kAny, "likewise of a branch, call, exit, barrier or fence");
+    v("tensor_pj", tensor_pj, kAny,
+      "picojoules of 512 multiply-accumulates of f16 operands (1,024 of 8-bit ones, 256 of tf32) in a tensor "
+      "instruction");
+    v("control_pj", control_pj, kAny, "picojoules of the lanes of a branch, call, exit, barrier or fence");
     v("memory_pj", memory_pj, kAny, "likewise of a load, store or atomic: addresses and coalescing");
     v("register_pj", register_pj, kAny, "picojoules of the register file for each thread instruction");
     v("shared_pj", shared_pj, kAny, "picojoules of shared memory for each pass over its banks");

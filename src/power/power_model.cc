@@ -16,6 +16,7 @@ constexpr std::array<PowerPart, kTenantParts> kOfTenants{{
     {"single", kSmDynamic, &PowerConfig::single_pj, kEvents, "lanes of single- and half-precision instructions"},
     {"double", kSmDynamic, &PowerConfig::double_pj, kEvents, "lanes of double-precision instructions"},
     {"special", kSmDynamic, &PowerConfig::special_pj, kEvents, "lanes of approximate functions"},
+    {"tensor", kSmDynamic, &PowerConfig::tensor_pj, kEvents, "multiply-accumulates of tensor instructions"},
     {"control", kSmDynamic, &PowerConfig::control_pj, kEvents, "branches, calls, exits, barriers and fences"},
     {"memory", kSmDynamic, &PowerConfig::memory_pj, kEvents, "addresses and coalescing of loads, stores and atomics"},
     {"registers", "register files", &PowerConfig::register_pj, kEvents, "register files"},

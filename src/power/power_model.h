@@ -32,6 +32,7 @@ enum class TenantPart : u8 {
   kSingle,
   kDouble,
   kSpecial,
+  kTensor,
   kControl,
   kMemory,
   kRegisters,

@@ -23,8 +23,8 @@
 namespace terrace {
 namespace {
 
-constexpr std::array<std::string_view, kInstClasses> kClassNames{"integer", "float",   "double", "special",
-                                                                 "control", "barrier", "fence",  "memory"};
+constexpr std::array<std::string_view, kInstClasses> kClassNames{"integer", "float", "double", "special", "control",
+                                                                 "barrier", "fence", "memory", "tensor"};
 
 struct Loaded {
   ProgramInstance instance;

@@ -57,9 +57,10 @@ u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks) {
   std::array<u8, 64> count{};
   u32 most = 1;
   const u32 words = std::max<u32>(1, effect.bytes / 4);
-  for (u32 word = 0; word < words; ++word) {
+  for (u32 i = 0; i < words * effect.words; ++i) {
+    const u64 piece = i / words * effect.stride;
     for (u64 left = lanes; left != 0; left &= left - 1) {
-      const u64 address = effect.address[static_cast<u32>(std::countr_zero(left))] / 4 + word;
+      const u64 address = (effect.address[static_cast<u32>(std::countr_zero(left))] + piece) / 4 + i % words;
       const u32 bank = static_cast<u32>(address % banks);
       const u32 known = std::min<u32>(count[bank], 8);
       if (std::find(wanted[bank].begin(), wanted[bank].begin() + known, address) != wanted[bank].begin() + known)

@@ -20,6 +20,23 @@ struct PipeConfig {
   }
 };
 
+/// Tensor instructions differ in size, so the pipeline has a rate instead of an interval.
+struct TensorConfig {
+  u32 latency = 16;
+  u32 macs = 256;
+  void describe(Fields& v) {
+    v("latency", latency, in(1, 1000),
+      "cycles from issue until a dependent instruction may issue, for a tensor instruction that takes the pipeline one "
+      "cycle; each further cycle adds one");
+    v("macs", macs, in(1, 65536),
+      "multiply-accumulates of f16 or bf16 operands per cycle, per warp scheduler; twice as many of 8-bit integers, "
+      "half "
+      "as many of tf32");
+  }
+  /// For how long an instruction takes the pipeline.
+  u32 cycles(u32 work) const { return work <= macs ? 1 : (work + macs - 1) / macs; }
+};
+
 struct SmConfig {
   u32 count = 30;
   u32 warp_width = 32;
@@ -30,6 +47,7 @@ struct SmConfig {
   u32 schedulers = 2;
   Policy<WarpScheduler> warp_scheduler{"gto"};
   PipeConfig integer{4, 1}, single{4, 1}, double_precision{8, 2}, special{16, 4}, shared{24, 1}, control{1, 1};
+  TensorConfig tensor;
   u32 constant_latency = 8;
   u32 shared_banks = 32;
   u32 memory_queue = 8;
@@ -51,6 +69,7 @@ struct SmConfig {
     v.group("special", special, "approximate functions");
     v.group("shared", shared, "shared-memory accesses without bank conflicts");
     v.group("control", control, "branches, barriers and fences");
+    v.group("tensor", tensor, "tensor instructions (mma, wmma)");
     v("constant_latency", constant_latency, in(1, 1000), "latency of a constant or parameter load, which always hits");
     v("shared_banks", shared_banks, in(1, 64), "banks of shared memory, each four bytes wide");
     v("memory_queue", memory_queue, in(1, 64), "entries of the load-store unit's instruction queue");

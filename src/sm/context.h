@@ -22,6 +22,7 @@ struct SmContext {
     kSinglePipe,
     kDoublePipe,
     kSpecialPipe,
+    kTensorPipe,
     kControlPipe,
     kSharedPipe,
     kGlobalPipe,

@@ -60,6 +60,7 @@ namespace {
 AccessKind kind_of(MemoryAction action) {
   switch (action) {
     case MemoryAction::kLoad:
+    case MemoryAction::kCopy:
       return AccessKind::kLoad;
     case MemoryAction::kStore:
       return AccessKind::kStore;
@@ -104,7 +105,8 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                       .lines_left = entry.lines.count,
                       .tenant = tenant,
                       .warp = warp,
-                      .action = effect.action};
+                      .action = effect.action,
+                      .dynamic_id = dynamic_id};
   entry.common = {.record = record.raw,
                   .atomic = static_cast<u32>(effect.atomic),
                   .dynamic_id = dynamic_id,
@@ -161,7 +163,7 @@ void LoadStoreUnit::complete_line(RecordRef ref, Cycle now, std::vector<Done>& d
   if (record.walks > 0) count_walks(record);
   if (follower_) [[unlikely]]
     request_ends(*follower_, ref.raw, record.walks, now);
-  done.push_back({record.warp, record.action, record.inst});
+  done.push_back({record.warp, record.action, record.inst, record.dynamic_id});
   records_.free(ref);
 }
 

@@ -77,6 +77,7 @@ class LoadStoreUnit {
     u8 warp = 0;
     MemoryAction action{};
     const DecodedInst* inst = nullptr;
+    u32 dynamic_id = 0;
   };
 
   LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
@@ -132,6 +133,7 @@ class LoadStoreUnit {
     TenantId tenant{};
     u8 warp = 0;
     MemoryAction action{};
+    u32 dynamic_id = 0;
     // Of the walks that it asked for.
     u32 walks = 0, reads = 0;
     u64 first_started = 0, last_started = 0;  // sequence numbers

@@ -70,6 +70,11 @@ void Sm::complete(const LoadStoreUnit::Done& done, Cycle now) {
     case MemoryAction::kStore:
       --warp.stores_out;
       break;
+    case MemoryAction::kCopy:
+      warp.copies.complete(done.dynamic_id, [&](AtomicRef arrival, u64 lanes) {
+        wiring_.streams[index(warp.tenant)]->perform_atomic(arrival, lanes);
+      });
+      break;
     default:
       --warp.atomics_out;
       break;
@@ -94,6 +99,8 @@ Sm::Pipe Sm::pipe_of(const DecodedInst& inst) {
       return kDoublePipe;
     case InstClass::kSpecial:
       return kSpecialPipe;
+    case InstClass::kTensor:
+      return kTensorPipe;
     case InstClass::kMemory:
       switch (inst.space) {
         case MemorySpace::kShared:
@@ -116,9 +123,11 @@ void Sm::evaluate(u32 slot, Cycle now) {
   const Pipe pipe = pipe_of(inst);
   // A warp's later accesses to memory, its fences and its barriers wait until its atomics have been performed; a fence
   // waits for its stores as well.
-  const bool ordered = pipe == kGlobalPipe || inst.cls == InstClass::kFence || inst.cls == InstClass::kBarrier;
+  const bool ordered =
+      pipe == kGlobalPipe || inst.cls == InstClass::kFence || inst.cls == InstClass::kBarrier || inst.after_atomics;
   const bool must_wait = (ordered && warp.atomics_out > 0) ||
-                         (inst.cls == InstClass::kFence && (warp.stores_out > 0 || warp.loads_out > 0));
+                         (inst.cls == InstClass::kFence && (warp.stores_out > 0 || warp.loads_out > 0)) ||
+                         !warp.copies.lets_pass(inst);
   const Cycle at = must_wait ? Scoreboard::kPending : scoreboards_[slot].ready_at(inst);
   if (at == Scoreboard::kPending) {
     warp.state = WarpState::kMemory;
@@ -177,6 +186,11 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
   const PipeConfig& timing = config_.pipe(inst.cls);
   u32 occupied = timing.interval;
   Cycle ready = now + timing.latency;
+  if (inst.cls == InstClass::kTensor) {
+    occupied = config_.tensor.cycles(inst.tensor_work);
+    ready = now + config_.tensor.latency + occupied - 1;
+  }
+  if (inst.copy_order == CopyOrder::kCommit) warp.copies.commit();
   // What faults touches nothing.
   const bool accesses = inst.cls == InstClass::kMemory && effect_.status != WarpStatus::kFaulted;
   if (accesses) ready = issue_memory(inst, slot, now, occupied);
@@ -214,6 +228,7 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
     case MemorySpace::kParameter:
       return now + config_.constant_latency;
     case MemorySpace::kShared:
+      if (effect_.atomic != kNoAtomic) arrive_after_copies(slot);
       return issue_shared(effect_.active, warps_[slot].tenant, now, occupied);
     default:
       break;
@@ -224,8 +239,12 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
   Warp& warp = warps_[slot];
   if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, warp.tenant, now, occupied);
   if (global_lanes == 0) return now + config_.shared.latency;
-  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, next_dynamic_id(), now);
+  const u32 id = next_dynamic_id();
+  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, id, now);
   switch (effect_.action) {
+    case MemoryAction::kCopy:
+      warp.copies.begin(id);
+      return now;
     case MemoryAction::kLoad:
       ++warp.loads_out;
       return Scoreboard::kPending;
@@ -236,6 +255,15 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
       ++warp.atomics_out;
       return effect_.action == MemoryAction::kAtomic ? Scoreboard::kPending : now;
   }
+}
+
+/// cp.async.mbarrier.arrive: the arrival happens when the copies that the warp has made so far are there.
+void Sm::arrive_after_copies(u32 slot) {
+  Warp& warp = warps_[slot];
+  if (warp.copies.empty())
+    wiring_.streams[index(warp.tenant)]->perform_atomic(effect_.atomic, effect_.atomic_lanes);
+  else
+    warp.copies.add_arrival(effect_.atomic, effect_.atomic_lanes);
 }
 
 Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
@@ -319,6 +347,11 @@ void Sm::count(const DecodedInst& inst, TenantId tenant) {
       break;
     case InstClass::kMemory:
       ++stats.memory[tenant];
+      stats.async_copies[tenant] += inst.action == MemoryAction::kCopy;
+      break;
+    case InstClass::kTensor:
+      ++stats.tensor[tenant];
+      stats.tensor_macs[tenant] += inst.tensor_work;
       break;
   }
 }

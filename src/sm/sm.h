@@ -28,6 +28,7 @@ namespace terrace {
 struct SmStats {
   PerTenant<Counter> warp_instructions, thread_instructions, blocks_started, blocks_done;
   PerTenant<Counter> integer, single, double_precision, special, control, barriers, fences, memory;
+  PerTenant<Counter> tensor, tensor_macs, async_copies;
   Counter busy_cycles, stall_cycles, shared_accesses, shared_conflict_cycles;
   PerTenant<Counter> shared_passes;  // accesses and conflicts by tenant: not exported, the power model asks for them
   u64 unfinished_blocks = 0;         // that left before they had ended
@@ -39,10 +40,14 @@ struct SmStats {
     v("single", single, "instructions", "single- and half-precision warp instructions");
     v("double", double_precision, "instructions", "double-precision warp instructions");
     v("special", special, "instructions", "approximate functions");
-    v("control", control, "instructions", "branches, calls and exits");
+    v("tensor", tensor, "instructions", "tensor warp instructions");
+    v("tensor_macs", tensor_macs, "operations",
+      "multiply-accumulates of tensor instructions, those of 8-bit operands counted half and those of tf32 twice");
+    v("control", control, "instructions", "branches, calls, exits, and commits and waits of asynchronous copies");
     v("barriers", barriers, "instructions", "barriers");
     v("fences", fences, "instructions", "memory fences");
-    v("memory", memory, "instructions", "loads, stores and atomics of any memory space");
+    v("memory", memory, "instructions", "loads, stores, copies and atomics of any memory space");
+    v("async_copies", async_copies, "instructions", "of those, asynchronous copies to shared memory");
     v("blocks_started", blocks_started, "blocks", "thread blocks started or resumed here");
     v("blocks_done", blocks_done, "blocks", "thread blocks completed");
     v("busy_cycles", busy_cycles, "cycles", "cycles in which at least one instruction issued");
@@ -50,7 +55,7 @@ struct SmStats {
     v("shared_accesses", shared_accesses, "instructions", "shared-memory accesses");
     v("shared_conflict_cycles", shared_conflict_cycles, "cycles", "cycles added by bank conflicts");
     v.identity("every instruction has a class", sum(warp_instructions),
-               sum(integer, single, double_precision, special, control, barriers, fences, memory));
+               sum(integer, single, double_precision, special, tensor, control, barriers, fences, memory));
     v.identity("every block that began ended or left", sum(blocks_started), sum(blocks_done, unfinished_blocks));
   }
 };
@@ -131,6 +136,7 @@ class Sm final : public Unit, private SmContext {
   void issue_from(u32 scheduler, Cycle now);
   void issue_warp(u32 slot, u32 scheduler, Cycle now);
   Cycle issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied);
+  void arrive_after_copies(u32 slot);
   Cycle issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied);
   void evaluate(u32 slot, Cycle now);
   void sleep_until(u32 slot, Cycle at, Cycle now);

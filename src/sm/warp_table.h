@@ -9,6 +9,7 @@
 
 #include "engine/types.h"
 #include "frontend/inst_stream.h"
+#include "sm/copy_queue.h"
 
 namespace terrace {
 
@@ -29,8 +30,9 @@ struct Warp {
   TenantId tenant{};
   u8 block = 0;  // slot of its block on the SM
   u32 loads_out = 0, stores_out = 0, atomics_out = 0;
+  CopyQueue copies = {};
 
-  bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0; }
+  bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0 && copies.empty(); }
 };
 
 class Scoreboard {

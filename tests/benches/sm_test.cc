@@ -224,6 +224,87 @@ TEST(SmBench, AWarpsNextAccessWaitsForItsAtomicAndArithmeticDoesNot) {
   EXPECT_EQ(bench.stream.times()[2], 1 + kMissTrip);
 }
 
+ScriptOp tensor(u16 work, std::vector<u16> reads, std::vector<u16> writes) {
+  ScriptOp op{plain_inst(InstClass::kTensor, std::move(reads), std::move(writes))};
+  op.inst.tensor_work = work;
+  return op;
+}
+
+TEST(SmBench, ATensorInstructionTakesItsPipelineAsLongAsItsWorkSays) {
+  SmConfig config = one_scheduler();
+  config.tensor = {.latency = 10, .macs = 256};
+  // 2,048 multiply-accumulates take 8 cycles, 300 take 2; the result of the first is there after 10 + 7.
+  SmBench bench({tensor(2048, {}, {1}), compute({}, {2}), tensor(300, {}, {3}), tensor(64, {}, {4}), compute({1}, {5})},
+                1, config);
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), (Times{1, 2, 9, 11, 18, 19}));
+  EXPECT_EQ(bench.unit.stats.tensor[TenantId{0}].value, 3u);
+  EXPECT_EQ(bench.unit.stats.tensor_macs[TenantId{0}].value, 2048u + 300 + 64);
+}
+
+ScriptOp copy(u64 line) {
+  return access(MemoryAction::kCopy, line);
+}
+ScriptOp of_copies(CopyOrder order, u8 groups = 0) {
+  ScriptOp op = of_class(InstClass::kControl);
+  op.inst.copy_order = order;
+  op.inst.copy_groups = groups;
+  return op;
+}
+
+TEST(SmBench, ACopyHoldsUpNothingButItsWaits) {
+  SmBench bench({copy(0), compute({}, {1}), of_copies(CopyOrder::kCommit), of_copies(CopyOrder::kWaitGroups, 1),
+                 of_copies(CopyOrder::kWaitGroups), compute({}, {2})});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times(), (Times{1, 2, 3, 4, 1 + kMissTrip, 2 + kMissTrip, 3 + kMissTrip}));
+  EXPECT_EQ(bench.unit.stats.async_copies[TenantId{0}].value, 1u);
+  EXPECT_EQ(bench.unit.load_store().stats.lines[TenantId{0}].value, 1u);
+}
+
+TEST(SmBench, AWaitLetsTheYoungestGroupsBeUnderWay) {
+  const ScriptOp commit = of_copies(CopyOrder::kCommit);
+  // Copies issue in cycles 1, 3 and 5; the last is in no group.
+  SmBench bench({copy(0), commit, copy(1), commit, copy(2), of_copies(CopyOrder::kWaitGroups, 1),
+                 of_copies(CopyOrder::kWaitGroups, 0), of_copies(CopyOrder::kWaitAll)});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times()[5], 1 + kMissTrip);
+  EXPECT_EQ(bench.stream.times()[6], 3 + kMissTrip);
+  EXPECT_EQ(bench.stream.times()[7], 5 + kMissTrip);
+}
+
+TEST(SmBench, ABlockEndsWhenItsCopiesHaveCome) {
+  SmBench bench({copy(0)});
+  bench.start(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.done.times(), Times{1 + kMissTrip + kLink});
+}
+
+TEST(SmBench, AnArrivalIsPerformedWhenTheCopiesBeforeItHaveCome) {
+  ScriptOp arrival{memory_inst(MemoryAction::kReduction, MemorySpace::kShared, 8, {}, {}),
+                   [](const ScriptPlace&, u32) { return 0; }};
+  SmBench bench({copy(0), arrival, copy(1), of_copies(CopyOrder::kWaitAll)});
+  bench.start(0, 0);
+  bench.run(kMissTrip);
+  EXPECT_EQ(bench.stream.atomic_lanes, 0u);
+  bench.run(2 + kMissTrip);  // the first copy came in cycle 1 + kMissTrip, the second has not
+  EXPECT_EQ(bench.stream.atomic_lanes, kLanes);
+  bench.finish();
+  EXPECT_EQ(bench.stream.times()[3], 3 + kMissTrip);
+  EXPECT_EQ(bench.stream.atomic_lanes, kLanes);
+}
+
+TEST(SmBench, WithoutCopiesAnArrivalIsPerformedAtOnce) {
+  ScriptOp arrival{memory_inst(MemoryAction::kReduction, MemorySpace::kShared, 8, {}, {}),
+                   [](const ScriptPlace&, u32) { return 0; }};
+  SmBench bench({arrival});
+  bench.start(0, 0);
+  bench.run(2);
+  EXPECT_EQ(bench.stream.atomic_lanes, kLanes);
+}
+
 TEST(SmBench, ABarrierLetsEveryoneGoOneLatencyAfterTheLastArrival) {
   SmConfig config = one_scheduler();
   config.control.latency = 3;

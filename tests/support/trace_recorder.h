@@ -121,6 +121,8 @@ class TraceRecorder final : public ForwardingStream {
         return "BAR.SYNC";
       case InstClass::kFence:
         return "MEMBAR.SC.GPU";
+      case InstClass::kTensor:
+        return "HMMA.16816.F32";
       case InstClass::kMemory:
         break;
     }

@@ -153,16 +153,14 @@ TEST(PtxReader, ATextureFetchIsRefusedWithARemedy) {
             "test.ptx:11: tex.1d.v4.f32.s32: textures are not supported; read plain global memory instead");
 }
 
-TEST(PtxReader, AsynchronousCopiesAreRefusedWithARemedy) {
-  EXPECT_EQ(
-      refusal_of("cp.async.wait_all;"),
-      "test.ptx:11: cp.async.wait_all: asynchronous copies are not supported; use ld.global and st.shared instead");
+TEST(PtxReader, BulkCopiesAreRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("cp.async.bulk.commit_group;"),
+            "test.ptx:11: cp.async.bulk.commit_group: bulk copies are not supported; use cp.async of 16 bytes instead");
 }
 
-TEST(PtxReader, TensorInstructionsAreRefusedWithARemedy) {
-  EXPECT_EQ(refusal_of("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];"),
-            "test.ptx:11: ldmatrix.sync.aligned.m8n8.x1.shared.b16: tensor instructions are not supported; load with "
-            "ld.shared instead");
+TEST(PtxReader, TensorInstructionsOfWarpGroupsAreRefusedWithARemedy) {
+  EXPECT_EQ(refusal_of("wgmma.fence.sync.aligned;"),
+            "test.ptx:11: wgmma.fence.sync.aligned: this tensor instruction is not supported; use mma or wmma instead");
 }
 
 TEST(PtxReader, VideoInstructionsAreRefusedWithARemedy) {

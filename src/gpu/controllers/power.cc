@@ -47,6 +47,8 @@ void Power::add_sm(const Sm& sm, TenantId tenant, PowerActivity& activity) const
   activity(tenant, TenantPart::kSingle) += stats.single[tenant].value;
   activity(tenant, TenantPart::kDouble) += stats.double_precision[tenant].value;
   activity(tenant, TenantPart::kSpecial) += stats.special[tenant].value;
+  constexpr u64 kMacsOfEvent = 512;  // power.tensor_pj; every tensor instruction does a multiple of it
+  activity(tenant, TenantPart::kTensor) += stats.tensor_macs[tenant].value / kMacsOfEvent;
   activity(tenant, TenantPart::kControl) +=
       stats.control[tenant].value + stats.barriers[tenant].value + stats.fences[tenant].value;
   activity(tenant, TenantPart::kMemory) += stats.memory[tenant].value;

@@ -19,7 +19,7 @@ struct OpcodeEntry {
 };
 
 constexpr InstClass kInt = InstClass::kInteger, kFlt = InstClass::kFloat, kMem = InstClass::kMemory,
-                    kCtl = InstClass::kControl, kSpec = InstClass::kSpecial;
+                    kCtl = InstClass::kControl, kSpec = InstClass::kSpecial, kTensor = InstClass::kTensor;
 
 /// Sorted by opcode. The class is what the instruction uses unless its decoder says otherwise (f64, integer division).
 constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
@@ -45,6 +45,7 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"cnot", decode_cnot, kInt},
     {"copysign", decode_copysign, kInt},
     {"cos", decode_approx, kSpec},
+    {"cp", decode_cp, kMem},
     {"cvt", decode_cvt, kInt},
     {"cvta", decode_cvta, kInt},
     {"discard", decode_prefetch, kInt},
@@ -59,6 +60,7 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"fns", decode_bit_field, kInt},
     {"isspacep", decode_isspacep, kInt},
     {"ld", decode_ld, kMem},
+    {"ldmatrix", decode_ldmatrix, kMem},
     {"ldu", decode_ld, kMem},
     {"lg2", decode_approx, kSpec},
     {"lop3", decode_lop3, kInt},
@@ -67,9 +69,12 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"madc", decode_carry, kInt},
     {"match", decode_match, kInt},
     {"max", decode_min_max, kInt},
+    {"mbarrier", decode_mbarrier, kMem},
     {"membar", decode_fence, InstClass::kFence},
     {"min", decode_min_max, kInt},
+    {"mma", decode_mma, kTensor},
     {"mov", decode_mov, kInt},
+    {"movmatrix", decode_movmatrix, kInt},
     {"mul", decode_mul, kInt},
     {"mul24", decode_mul24, kInt},
     {"nanosleep", decode_nothing, kCtl},
@@ -99,12 +104,14 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"slct", decode_slct, kInt},
     {"sqrt", decode_rcp_sqrt, kSpec},
     {"st", decode_st, kMem},
+    {"stmatrix", decode_stmatrix, kMem},
     {"sub", decode_add_sub, kInt},
     {"subc", decode_carry, kInt},
     {"tanh", decode_approx, kSpec},
     {"testp", decode_testp, kInt},
     {"trap", decode_trap, kCtl},
     {"vote", decode_vote, kInt},
+    {"wmma", decode_wmma, kTensor},
     {"xor", decode_logic, kInt},
 });
 static_assert(std::is_sorted(kOpcodes.begin(), kOpcodes.end(),
@@ -120,15 +127,8 @@ constexpr std::array kRefusals = std::to_array<Refusal>({
     {"tld4", "textures are not supported; read plain global memory instead"},
     {"txq", "textures are not supported; read plain global memory instead"},
     {"su", "surfaces are not supported; use plain global memory instead"},
-    {"wmma", "tensor instructions are not supported; use fma instead"},
-    {"mma", "tensor instructions are not supported; use fma instead"},
-    {"wgmma", "tensor instructions are not supported; use fma instead"},
-    {"tcgen05", "tensor instructions are not supported; use fma instead"},
-    {"ldmatrix", "tensor instructions are not supported; load with ld.shared instead"},
-    {"stmatrix", "tensor instructions are not supported; store with st.shared instead"},
-    {"movmatrix", "tensor instructions are not supported; use shfl instead"},
-    {"cp", "asynchronous copies are not supported; use ld.global and st.shared instead"},
-    {"mbarrier", "memory barrier objects are not supported; use bar.sync instead"},
+    {"wgmma", "this tensor instruction is not supported; use mma or wmma instead"},
+    {"tcgen05", "this tensor instruction is not supported; use mma or wmma instead"},
     {"v", "video instructions are not supported; use plain integer instructions instead"},
 });
 

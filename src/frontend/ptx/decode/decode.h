@@ -81,6 +81,8 @@ class Decoding {
   bool take(std::string_view modifier);
   /// Removes the first of the given modifiers that is there; its position, or -1.
   int take_any(std::initializer_list<std::string_view> modifiers);
+  /// Removes and returns the first modifier that is left; empty when none is.
+  std::string_view take_first();
   std::optional<Type> take_type();
   Type expect_type();
   std::optional<Space> take_space();
@@ -199,6 +201,14 @@ void decode_trap(Decoding&);
 void decode_bar(Decoding&);
 void decode_fence(Decoding&);
 void decode_nothing(Decoding&);
+
+void decode_mma(Decoding&);
+void decode_wmma(Decoding&);
+void decode_ldmatrix(Decoding&);
+void decode_stmatrix(Decoding&);
+void decode_movmatrix(Decoding&);
+void decode_cp(Decoding&);
+void decode_mbarrier(Decoding&);
 
 void decode_shfl(Decoding&);
 void decode_vote(Decoding&);

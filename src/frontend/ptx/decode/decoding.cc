@@ -37,6 +37,13 @@ bool Decoding::take(std::string_view modifier) {
   return true;
 }
 
+std::string_view Decoding::take_first() {
+  if (modifiers_.empty()) return {};
+  const std::string_view first = modifiers_.front();
+  modifiers_.erase(modifiers_.begin());
+  return first;
+}
+
 int Decoding::take_any(std::initializer_list<std::string_view> modifiers) {
   int position = 0;
   for (const auto modifier : modifiers) {

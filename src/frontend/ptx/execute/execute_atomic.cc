@@ -210,6 +210,7 @@ PendingAtomic& Machine::new_atomic(Execution& x) {
   ++x.warp.pending_atomics;
   PendingAtomic& atomic = atomics_[place];
   atomic.warp = &x.warp;
+  atomic.shared = nullptr;
   return atomic;
 }
 
@@ -219,7 +220,8 @@ void Machine::perform_atomic(AtomicRef ref, u64 lanes) {
   u8* registers = reinterpret_cast<u8*>(atomic.warp->registers.data());
   for (u64 rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
-    const u64 old = atomic.function(memory_.at({atomic.address[lane]}), atomic.operand[lane], atomic.compare[lane]);
+    u8* word = atomic.shared != nullptr ? atomic.shared + atomic.address[lane] : memory_.at({atomic.address[lane]});
+    const u64 old = atomic.function(word, atomic.operand[lane], atomic.compare[lane]);
     if (atomic.result_place == kNoOperand) continue;
     if (atomic.wide)
       std::memcpy(registers + atomic.result_place + lane * 8, &old, 8);

@@ -5,8 +5,8 @@
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile; only lanes that run apart because they waited for each other
-// are gathered first (strands.h). Indirect calls, textures and tensor instructions are
-// refused. Integer division by zero gives all ones, quotient and remainder (docs/ptx.md).
+// are gathered first (strands.h). Indirect calls and textures are refused. Integer
+// division by zero gives all ones, quotient and remainder (docs/ptx.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,6 +41,7 @@ using AtomicFunction = u64 (*)(u8* word, u64 operand, u64 compare);
 struct PendingAtomic {
   AtomicFunction function = nullptr;
   Warp* warp = nullptr;
+  u8* shared = nullptr;       // of the block, if addresses are offsets there: arrivals that wait for copies
   std::atomic<u64> lanes{0};  // not yet performed: slices of the L2 perform theirs at once
   u32 result_place = 0;       // byte offset in Warp::registers, or kNoOperand
   bool wide = false;
