@@ -3,7 +3,7 @@
 set(silicon_in ${PROJECT_SOURCE_DIR}/bench/silicon)
 set(silicon_modules ${PROJECT_BINARY_DIR}/silicon_modules)
 set(silicon_module ${silicon_modules}/silicon.ptx)
-add_custom_command(OUTPUT ${silicon_module} DEPENDS ${silicon_in}/silicon.cu ${device_header}
+add_custom_command(OUTPUT ${silicon_module} DEPENDS ${silicon_in}/silicon.cu ${device_headers}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${silicon_modules}
   COMMAND ${TERRACE_CLANG} ${TERRACE_DEVICE_FLAGS} -Wall -Wextra -Werror -I${workloads_in}/include ${silicon_in}/silicon.cu -o ${silicon_module}
   COMMENT "Device code silicon.ptx" VERBATIM)
