@@ -5,7 +5,7 @@ set(silicon_modules ${PROJECT_BINARY_DIR}/silicon_modules)
 set(silicon_built "")
 foreach(name silicon micro tenants)
   set(module ${silicon_modules}/${name}.ptx)
-  add_custom_command(OUTPUT ${module} DEPENDS ${silicon_in}/${name}.cu ${silicon_in}/device_clock.h ${silicon_in}/device_memory.h ${device_header}
+  add_custom_command(OUTPUT ${module} DEPENDS ${silicon_in}/${name}.cu ${silicon_in}/device_clock.h ${silicon_in}/device_memory.h ${device_headers}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${silicon_modules}
     COMMAND ${TERRACE_CLANG} ${TERRACE_DEVICE_FLAGS} -Wall -Wextra -Werror -I${workloads_in}/include ${silicon_in}/${name}.cu -o ${module}
     COMMENT "Device code ${name}.ptx" VERBATIM)

@@ -9,10 +9,14 @@ set(TERRACE_DEVICE_FLAGS -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 --cuda
 
 set(workloads_in ${PROJECT_SOURCE_DIR}/workloads)
 set(workloads_out ${PROJECT_BINARY_DIR}/workloads)
-set(device_header ${workloads_out}/include/terrace_device.h)
 set(modules "")
-add_custom_command(OUTPUT ${device_header} DEPENDS ${workloads_in}/include/terrace_device.h
-  COMMAND ${CMAKE_COMMAND} -E copy ${workloads_in}/include/terrace_device.h ${device_header})
+set(device_headers "")
+file(GLOB_RECURSE header_names CONFIGURE_DEPENDS RELATIVE ${workloads_in} ${workloads_in}/include/*.h)
+foreach(name ${header_names})
+  add_custom_command(OUTPUT ${workloads_out}/${name} DEPENDS ${workloads_in}/${name}
+    COMMAND ${CMAKE_COMMAND} -E copy ${workloads_in}/${name} ${workloads_out}/${name})
+  list(APPEND device_headers ${workloads_out}/${name})
+endforeach()
 file(GLOB_RECURSE device_sources CONFIGURE_DEPENDS ${workloads_in}/*.cu)
 foreach(source ${device_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -20,12 +24,12 @@ foreach(source ${device_sources})
   if(module IN_LIST modules)
     message(FATAL_ERROR "Two workloads have device code called ${name}.cu; rename one: modules are known by that name.")
   endif()
-  add_custom_command(OUTPUT ${module} DEPENDS ${source} ${device_header}
+  add_custom_command(OUTPUT ${module} DEPENDS ${source} ${device_headers}
     COMMAND ${TERRACE_CLANG} ${TERRACE_DEVICE_FLAGS} -Wall -Wextra -Werror -I${workloads_in}/include ${source} -o ${module}
     COMMENT "Device code ${name}.ptx" VERBATIM)
   list(APPEND modules ${module})
 endforeach()
-add_custom_target(terrace_modules ALL DEPENDS ${modules} ${device_header})
+add_custom_target(terrace_modules ALL DEPENDS ${modules} ${device_headers})
 
 file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${workloads_in}/*.cc)
 target_sources(terrace_objects PRIVATE ${host_sources})
@@ -45,7 +49,7 @@ if(TERRACE_NVCC)
   foreach(source ${device_sources})
     get_filename_component(name ${source} NAME_WE)
     set(module ${workloads_out}/nvcc/${name}.ptx)
-    add_custom_command(OUTPUT ${module} DEPENDS ${source} ${device_header}
+    add_custom_command(OUTPUT ${module} DEPENDS ${source} ${device_headers}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${workloads_out}/nvcc
       COMMAND ${TERRACE_NVCC} -arch=sm_75 -ptx -O2 -std=c++17 -I${workloads_in}/include ${source} -o ${module}
       COMMENT "Device code ${name}.ptx by nvcc" VERBATIM)
@@ -55,4 +59,4 @@ if(TERRACE_NVCC)
 endif()
 
 install(FILES ${modules} DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads)
-install(FILES ${device_header} DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads/include)
+install(DIRECTORY ${workloads_in}/include DESTINATION ${CMAKE_INSTALL_DATADIR}/terrace/workloads)

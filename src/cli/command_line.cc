@@ -68,6 +68,12 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   add_threads(app, line);
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
   app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
+  app.add_option("--save", line.run.saves,
+                 "write what a buffer holds when its tenant first completes to a file, with its type if FILE ends in "
+                 ".npy, else its bytes; tenants count from 0; may be repeated")
+      ->type_name("[TENANT:]BUFFER=FILE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
   app.add_option("--timeline", line.run.timeline,
                  "write kernels, walks, epochs, decisions and sampled requests to FILE, as gzipped trace events for "

@@ -25,7 +25,7 @@ struct RunOptions {
   bool alone = false, check = false;
   std::string threads;  // that simulate one run
   std::string json, timeline, timeline_events, log;
-  std::vector<std::string> timeline_of;
+  std::vector<std::string> timeline_of, saves;
 };
 
 /// A page to watch and steer what runs.

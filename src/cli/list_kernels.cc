@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "engine/check.h"
 #include "frontend/ptx/execute/machine.h"
+#include "frontend/ptx/read/plain_names.h"
 #include "frontend/user_program.h"
 #include "text/table.h"
 
@@ -54,7 +55,9 @@ std::string kernels_listing(const std::string& file, bool markdown) {
   std::string text;
   for (const std::string_view kernel : machine.kernels(0)) {
     const ptx::Function& declared = *machine.declaration(0, kernel);
-    text += fmt::format("{}{}{}: {}{}\n{}", text.empty() ? "" : "\n", markdown ? "## " : "", kernel,
+    const std::string source = ptx::source_name(kernel);  // with its parameters, if a C++ compiler named it
+    const std::string heading = source == kernel ? source : fmt::format("{}, {}", source, kernel);
+    text += fmt::format("{}{}{}: {}{}\n{}", text.empty() ? "" : "\n", markdown ? "## " : "", heading,
                         resources_text(machine, kernel), limits_text(declared), markdown ? "\n" : "");
     TextTable table{{"argument", "name", "type", "bytes"}, {}, {true, false, false, true}};
     for (u64 i = 0; i < declared.params.size(); ++i) {

@@ -22,12 +22,9 @@ namespace fs = std::filesystem;
 
 // @ stands for the name. The kernel is not called by it alone: any word will do as a name, even one that C++ reserves.
 constexpr std::string_view kDeviceCode =
-    R"(// y = a x + y, one element per thread. terrace_device.h says what of CUDA there is.
-)"
-    "#include \"terrace_device.h\"\n"
-    R"(
-extern "C" __global__ void @_kernel(const float* x, float* y, float a, u32 n) {
-  const u32 i = global_thread();
+    R"(// y = a x + y, one element per thread. docs/your_program.md says what of CUDA there is.
+__global__ void @_kernel(const float* x, float* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i] + y[i];
 }
 )";

@@ -135,6 +135,7 @@ int run_command(const CommandLine& line) {
   RunRequest request;
   request.config = loader.config();
   request.check = line.run.check;
+  request.saves = line.run.saves;
   request.log = line.run.log;
   request.options.threads = threads_of(line.run.threads, line.command, 1);
   ask_for_timeline(line.run, request);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,6 +24,7 @@ namespace terrace {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 constexpr char kCompiler[] = "clang++-19";
 
@@ -75,18 +77,39 @@ std::string first_error(const std::string& errors) {
   return first;
 }
 
+/// The PTX without what depends on where its sources lie: their folders. The compiler repeats their names in comments.
+std::string without_folders(const std::string& ptx) {
+  constexpr std::string_view kFile = "\t.file\t", kLocation = "\t.loc\t";
+  std::istringstream lines(ptx);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kLocation)) {
+      line.erase(std::min(line.find("//"), line.size()));
+      line.erase(line.find_last_not_of(" \t") + 1);
+    } else if (const auto quote = line.find('"'); line.starts_with(kFile) && quote != line.npos) {
+      const auto slash = line.rfind('/');
+      if (slash != line.npos && slash > quote) line.erase(quote + 1, slash - quote);
+    }
+    result += line + "\n";
+  }
+  return result;
+}
+
 std::string compile(const std::string& source, const std::string& more_flags) {
   const TemporaryFolder folder;
   const std::string ptx = folder.file("module.ptx"), errors = folder.file("errors");
   std::vector<std::string> words{kCompiler};
   std::istringstream flags(TERRACE_DEVICE_FLAGS " " + more_flags);
   for (std::string flag; flags >> flag;) words.push_back(flag);
-  for (const std::string& word : {"-I" + workload_folder() + "/include", source, std::string("-o"), ptx})
+  // As nvcc does, it finds CUDA's names without an #include, and keeps the lines of the source for messages.
+  const std::string include = workload_folder() + "/include", toolkit = include + "/terrace_device/toolkit";
+  for (const std::string& word : {"-gline-tables-only"s, "-I" + include, "-I" + toolkit, "-include"s,
+                                  toolkit + "/cuda_runtime.h", source, "-o"s, ptx})
     words.push_back(word);
   const int status = run(std::move(words), errors);
   if (status == 127) input_error("{}: compiling it needs {}; install clang-19, or give a .ptx file", source, kCompiler);
   if (status != 0) input_error("{} does not compile: {}", source, first_error(errors));
-  return read_file(ptx);
+  return without_folders(read_file(ptx));
 }
 
 }  // namespace

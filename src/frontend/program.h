@@ -45,6 +45,7 @@ struct KernelArgument {
 struct Launch {
   u32 module = 0;  // of the device code, where it has several
   std::string kernel;
+  std::string origin = {};  // its place in a user's file, for messages
   Dim3 grid;
   Dim3 block;
   u32 dynamic_shared_bytes = 0;

@@ -53,12 +53,14 @@ class UserProgram final : public Program {
         buffers_[i] = Buffer<u8>(memory, buffer.name, buffer.count * bytes_of(buffer.type), permission);
       mapped_[i] = true;
     }
-    for (LaunchSpec& launch : launches_) {
-      for (u64 i = 0; i < launch.addresses.size(); ++i) {
-        for (const Address& each : launch.addresses[i]) {
-          const u64 address = buffers_[each.buffer].address().raw + each.offset;
-          std::memcpy(launch.launch.arguments[i].bytes.data() + each.at, &address, sizeof address);
-        }
+    for (LaunchSpec& launch : launches_)
+      for (LaunchOnce& once : launch.times) put_addresses(once);
+  }
+  void put_addresses(LaunchOnce& once) const {
+    for (u64 i = 0; i < once.addresses.size(); ++i) {
+      for (const Address& each : once.addresses[i]) {
+        const u64 address = buffers_[each.buffer].address().raw + each.offset;
+        std::memcpy(once.launch.arguments[i].bytes.data() + each.at, &address, sizeof address);
       }
     }
   }
@@ -87,14 +89,15 @@ class UserProgram final : public Program {
     if (launch_ < launches_.size() && repeat_ == launches_[launch_].repeat) advance();
     if (launch_ == launches_.size()) return std::nullopt;
     const LaunchSpec& launch = launches_[launch_];
-    if (repeat_++ == 0 && round_ == 0) {
+    if (repeat_ == 0 && round_ == 0) {
       for (const u64 buffer : launch.unmap) unmap(memory, buffer);
       for (const u64 buffer : launch.read_only) buffers_[buffer].protect(memory, Permission::kReadOnly);
       for (const u64 buffer : launch.read_write) buffers_[buffer].protect(memory, Permission::kReadWrite);
     }
-    for (const FillSpec& one : launch.fills) perform(one, memory);
-    for (const CopySpec& one : launch.copies) perform(one, memory);
-    return launch.launch;
+    const LaunchOnce& once = launch.at(round_, repeat_++);
+    for (const FillSpec& one : once.fills) perform(one, memory);
+    for (const CopySpec& one : once.copies) perform(one, memory);
+    return once.launch;
   }
 
   /// Of a buffer; what else is in its memory, such as variables of the module, is bytes.

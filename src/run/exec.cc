@@ -15,6 +15,7 @@
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "frontend/stream_kind.h"
+#include "run/saves.h"
 #include "run/unknown_opcodes.h"
 #include "text/output.h"
 #include "text/suggest.h"
@@ -105,51 +106,6 @@ Tree counts_tree(const FunctionalCounts& counts) {
           {"shared_accesses", shared_accesses(counts)}};
 }
 
-/// Buffers that are written to files in the end. Names are looked up, and files made, before the program runs.
-class Saves {
- public:
-  Saves(const std::vector<std::string>& wanted, const GuestMemory& memory) {
-    for (const std::string& text : wanted) {
-      const std::size_t at = text.find('=');
-      if (at == text.npos || at == 0 || at + 1 == text.size())
-        input_error("exec: --save takes BUFFER=FILE, not \"{}\"", printable(text));
-      std::string name = text.substr(0, at), file = text.substr(at + 1);
-      find(memory, name);
-      saves_.push_back({std::move(name), file.ends_with(".npy"), std::make_unique<OutputFile>(std::move(file))});
-    }
-  }
-
-  void write(const Program& program, const GuestMemory& memory) {
-    for (Save& save : saves_) {
-      const GuestMemory::Allocation& buffer = find(memory, save.buffer);
-      if (save.npy) save.file->write(npy_header_of(program, save.buffer, buffer.bytes));
-      const std::span<const u8> bytes = memory.read(buffer.first, buffer.bytes);
-      save.file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    }
-    for (Save& save : saves_) save.file->commit();
-  }
-
- private:
-  struct Save {
-    std::string buffer;
-    bool npy;
-    std::unique_ptr<OutputFile> file;
-  };
-
-  static const GuestMemory::Allocation& find(const GuestMemory& memory, const std::string& name) {
-    std::vector<std::string> known;
-    for (const GuestMemory::Allocation& buffer : memory.allocations()) {
-      if (buffer.name == name) return buffer;
-      known.push_back(buffer.name);
-    }
-    const std::string suggestion = did_you_mean(name, known);
-    input_error("exec: --save: the program has no buffer \"{}\"{}", printable(name),
-                suggestion.empty() ? fmt::format("; it has {}", fmt::join(known, ", ")) : suggestion);
-  }
-
-  std::vector<Save> saves_;
-};
-
 double rate(const ExecResult& result) {
   return result.seconds > 0 ? static_cast<double>(result.total.warp_instructions) / result.seconds : 0;
 }
@@ -185,7 +141,7 @@ ExecResult execute_program(const ExecOptions& options, const Printer& print) {
   GuestMemory memory(PageSize::k4K);
   program.allocate(memory);
   result.footprint_bytes = memory.footprint_bytes();
-  Saves saves(options.saves, memory);
+  Saves saves("exec", options.saves, {{&program, &memory}});
   const std::unique_ptr<InstStream> stream = make_stream(code, memory);
   program.initialise(memory);
   const auto from = std::chrono::steady_clock::now();
@@ -200,7 +156,8 @@ ExecResult execute_program(const ExecOptions& options, const Printer& print) {
   for (const auto& [kernel, counts] : result.kernels) result.total += counts;
   result.digest = memory.digest();
   if (options.check) result.check = program.check(memory);
-  saves.write(program, memory);
+  saves.take(0);
+  saves.commit();
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "gpu/until.h"
 #include "run/job_identity.h"
 #include "run/run_result.h"
+#include "run/saves.h"
 #include "run/sm_shares.h"
 #include "run/tenant_spec.h"
 #include "run/timeline.h"
@@ -160,12 +161,17 @@ RunResult simulate(const RunRequest& request) {
   if (request.timeline) gpu.sample_epochs(request.timeline_of);
   if (request.timeline_events != 0) gpu.keep_timeline(request.timeline_events);
 
+  std::vector<Saves::Owner> owners;
+  for (const TenantView& tenant : tenants) owners.push_back({tenant.program, tenant.memory});
+  Saves saves("run", request.saves, std::move(owners));
+
   // Checked when a tenant first completes: after that it may be in the middle of another execution.
   std::vector<std::optional<CheckResult>> checks(tenants.size());
   std::vector<Cycle> first_completions(tenants.size(), kNever);
   gpu.on_completion = [&](TenantId id) {
     Cycle& first = first_completions[index(id)];
     first = std::min(first, gpu.now());
+    saves.take(index(id));
     std::optional<CheckResult>& check = checks[index(id)];
     if (request.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
   };
@@ -199,6 +205,8 @@ RunResult simulate(const RunRequest& request) {
     throw;
   }
   print_to({});
+  for (u32 i = 0; i < tenants.size(); ++i) saves.take(i);  // of those that did not complete, what they have reached
+  saves.commit();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
   for (u32 i = 0; i < tenants.size() && request.on_end; ++i) request.on_end(i, gpu.progress(TenantId(i)));

@@ -35,6 +35,7 @@ struct RunRequest {
   GpuConfig config;
   std::vector<GivenTenant> given;  // instead of those of run.tenants
   bool check = false;              // also check every tenant's results
+  std::vector<std::string> saves;  // [TENANT:]BUFFER=FILE: what to write when a tenant first completes
   /// Called now and then with the fraction done (negative when it is unknown), cycles and warp instructions. It may
   /// throw to end the run.
   std::function<void(double, Cycle, u64)> progress;

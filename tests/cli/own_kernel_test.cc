@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -170,6 +171,33 @@ TEST(Save, WhatABufferHoldsInTheEndGoesToAFileThatCanBeReadAgain) {
   }
 }
 
+TEST(Save, ARunSavesTheBuffersOfItsTenants) {
+  const Scratch scratch;
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(run_terrace({"new", "kernel", "mine", "--out", "."}, here).exit_code, 0);
+  ASSERT_EQ(run_terrace({"exec", "mine.toml", "--save", "y=exec.npy"}, here).exit_code, 0);
+  const std::vector<std::string> run{"run", "--gpu", "dws_30sm", "--quiet", "--tenant", "mine.toml"};
+  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return run_terrace(words, here);
+  };
+  ASSERT_EQ(with(run, {"--save", "y=run.npy"}).exit_code, 0);
+  EXPECT_EQ(read_file(here + "/run.npy"), read_file(here + "/exec.npy"));
+  // Whoever completes first begins again: what it held the first time counts.
+  const Outcome pair = with(run, {"--tenant", "mm", "--size", "mini", "--save", "0:y=pair.npy", "--save", "1:C=c.bin"});
+  ASSERT_EQ(pair.exit_code, 0) << pair.err;
+  EXPECT_EQ(read_file(here + "/pair.npy"), read_file(here + "/exec.npy"));
+  ASSERT_EQ(run_terrace({"exec", "mm", "--size", "mini", "--save", "C=mm.bin"}, here).exit_code, 0);
+  EXPECT_EQ(read_file(here + "/c.bin"), read_file(here + "/mm.bin"));
+  const Outcome whose = with(run, {"--tenant", "mm", "--size", "mini", "--save", "y=no.npy"});
+  EXPECT_EQ(whose.exit_code, 2);
+  EXPECT_EQ(whose.err, "terrace: run: --save y=no.npy: say of which tenant, from 0 to 1, as in --save 0:y=FILE\n");
+  EXPECT_EQ(with(run, {"--save", "2:y=no.npy"}).err,
+            "terrace: run: --save 2:y=no.npy: say of which tenant, from 0 to 0, as in --save 0:y=FILE\n");
+  EXPECT_EQ(with(run, {"--save", "z=no.npy"}).err.find("terrace: run: --save: the program has no buffer \"z\""), 0u);
+  EXPECT_FALSE(std::filesystem::exists(here + "/no.npy"));
+}
+
 TEST(Save, AWrongNameIsToldAndNothingIsLeft) {
   const Scratch scratch;
   const std::string here = scratch.path().string();
@@ -203,6 +231,8 @@ extern "C" __global__ void second() {}
                                 HasSubstr(", blocks of at most 64 threads\n"), HasSubstr("first_param_0"),
                                 HasSubstr("u64"), HasSubstr("struct, aligned to 4     24\n"), HasSubstr("second: "),
                                 HasSubstr("takes no arguments\n"), HasSubstr("table     __constant__     64\n")));
+  scratch.write("plain.cu", "__global__ void scale(float* x, int n) { x[n] *= 2; }\n");
+  EXPECT_THAT(run_terrace({"list", "kernels", "plain.cu"}, here).out, HasSubstr("scale(float*, int), _Z5scalePfi: "));
   const Outcome nothing = run_terrace({"list", "kernels"}, here);
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("list: kernels of which file?"));

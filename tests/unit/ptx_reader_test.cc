@@ -1,10 +1,14 @@
 // The reader: what compilers print is understood, what cannot be executed is refused with file, line and remedy, and
 // damaged text gives a sentence.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {
 namespace {
+
+using testing::HasSubstr;
 
 /// What the machine says to a kernel whose body starts at line 11.
 std::string refusal_of(const std::string& body) {
@@ -242,6 +246,24 @@ TEST(PtxReader, WideRegistersAreRefused) {
 
 TEST(PtxReader, DeepNestingIsRefusedAndDoesNotOverflowTheStack) {
   EXPECT_EQ(refusal_of(std::string(100'000, '{')), "test.ptx:11: blocks are nested deeper than 256");
+}
+
+/// As clang -gline-tables-only and nvcc -lineinfo print it.
+TEST(PtxReader, LinesOfTheSourceAreKeptForMessages) {
+  const auto fault = [](const std::string& location, const std::string& files) {
+    Harness harness(kernel_text({}, location + "\ntrap;\nret;") + files);
+    return refusal([&] { harness.run(1, 32); });
+  };
+  const std::string files = ".file 1 \"dir/own.cu\"\n\t.file\t2 \"util.h\", 123, 45\n";
+  EXPECT_THAT(fault(".loc 1 42 7", files),
+              HasSubstr("kernel k, dir/own.cu:42 (line 12 of the PTX of test.ptx), \"trap\": "));
+  EXPECT_THAT(fault("\t.loc\t2 9 0, function_name $L__info, inlined_at 1 5 3", files), HasSubstr("util.h:9 (line 12 "));
+  EXPECT_THAT(fault(".loc 1 0 0", files), HasSubstr("test.ptx (line 12 of its PTX), \"trap\""));
+  EXPECT_THAT(fault(".loc 7 42 7", files), HasSubstr("test.ptx (line 12 of its PTX), \"trap\""));
+  EXPECT_THAT(fault(".loc", files), HasSubstr("test.ptx (line 12 of its PTX), \"trap\""));
+  EXPECT_THAT(fault("", ""), HasSubstr("test.ptx:12, \"trap\""));
+  EXPECT_THAT(refusal([&] { Harness harness(kernel_text({}, ".loc 1 42 7\ntex.1d.v4.f32.s32 %r1;") + files); }),
+              HasSubstr("dir/own.cu:42 (line 12 of the PTX of test.ptx): tex"));
 }
 
 TEST(PtxReader, ALaunchWithTheWrongArgumentsIsRefused) {

@@ -145,5 +145,51 @@ TEST_F(UserProgramWork, VariablesOfTheModuleGetTheirContentsBeforeTheFirstLaunch
                         "\"tabel\"; terrace list kernels shows them"));
 }
 
+TEST_F(UserProgramWork, ExpressionsMayUseTheRepetitionAndTheRound) {
+  const auto launch = [](const std::string& argument, const std::string& more) {
+    return "[[launch]]\nkernel = \"add\"\nblock = [\"16 * two\"]\nargs = [\"y\", " + argument + "]\n" + more;
+  };
+  const std::string two = "[define]\ntwo = 2\nfour = \"two * two\"\n";
+  // x from 0, 2, 4 and 6 on.
+  EXPECT_EQ(check(two + launch("{ buffer = \"x\", offset = \"two * i\" }", "repeat = 4\n") +
+                  expect("equals = \"iota\"\nvalue = 12\nstep = 4\n")),
+            kAsExpected);
+  // From round and 4 i on: 0, 4, 1, 5, 2, 6.
+  EXPECT_EQ(check(two + "[[group]]\nname = \"g\"\nrepeat = 3\n" +
+                  launch("{ buffer = \"x\", offset = \"round + four * i\" }", "repeat = 2\ngroup = \"g\"\n") +
+                  expect("equals = \"iota\"\nvalue = 18\nstep = 6\n")),
+            kAsExpected);
+  // Of fills and copies: the last repetition's remain.
+  EXPECT_EQ(
+      check(two +
+            launch("\"x\"",
+                   "repeat = 3\nfill = [{ buffer = \"y\", value = \"10 * i\" }]\n"
+                   "copy = [{ from = \"x\", from_offset = \"i\", to = \"y\", count = \"i - 1 < 0 ? 1 : 32\" }]\n") +
+            expect("equals = \"iota\"\nvalue = 2\nstep = 2\n")),
+      kAsExpected);
+  EXPECT_THAT(refusal(two + launch("{ buffer = \"x\", offset = \"40 * i\" }", "repeat = 3\n")),
+              HasSubstr("launch[0].args[1] begins at element 80 of \"x\", which has 64"));
+  EXPECT_THAT(refusal(two + launch("{ buffer = \"x\", offset = \"i - 1\" }", "repeat = 3\n")),
+              HasSubstr("args[1].offset must be a whole number from 0 to"));
+  EXPECT_THAT(refusal(launch("\"x\"", "")),
+              HasSubstr("program.toml:11: launch[0].block is the expression \"16 * two\": two is "
+                        "not known; there are min, max, i, round"));
+  EXPECT_THAT(refusal("[define]\ni = 3\n"), HasSubstr("program.toml:10: define.i is a name that expressions have"));
+  EXPECT_THAT(refusal("[define]\nn = 3.5\n"), HasSubstr("define.n must be a whole number"));
+  EXPECT_THAT(refusal(two + launch("{ buffer = \"x\", offset = \"i % 2\" }", "repeat = 100001\n")),
+              HasSubstr("repeats 100001 times with expressions; at most 100000 are possible"));
+}
+
+TEST_F(UserProgramWork, ARepetitionMayHaveItsOwnGridAndNumbers) {
+  scratch_.write("code.cu",
+                 "__global__ void put(float* y, unsigned n, short s) {\n"
+                 "  y[n + blockIdx.x] = n + blockIdx.x + s - (31 - __clz(n));\n}\n");
+  // 1, 2, 4, 8 and 16 blocks, one behind the other.
+  EXPECT_EQ(check("[[launch]]\nkernel = \"put\"\ngrid = [\"1 << i\"]\nblock = [1]\nrepeat = 5\n"
+                  "args = [\"y\", { expr = \"1 << i\" }, { i16 = \"i\" }]\n" +
+                  expect("equals = \"iota\"\n")),
+            kAsExpected);
+}
+
 }  // namespace
 }  // namespace terrace

@@ -25,7 +25,9 @@ class Reader {
 
   void read() {
     const Tree document = read_toml(file_);
+    if (const Tree* defined = document.find("define")) read_names(*defined);
     for (const auto& [key, value] : document.members()) {
+      if (key == "define") continue;
       if (key == "source") {
         read_source(value);
       } else if (key == "heap_bytes") {
@@ -41,7 +43,8 @@ class Reader {
       } else if (key == "expect") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
       } else {
-        const std::vector<std::string> known{"source", "heap_bytes", "buffer", "group", "launch", "variable", "expect"};
+        const std::vector<std::string> known{"source", "heap_bytes", "define",   "buffer",
+                                             "group",  "launch",     "variable", "expect"};
         input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
       }
     }
@@ -61,6 +64,18 @@ class Reader {
     const auto* name = std::get_if<std::string>(&value.value);
     if (!name) input_error("{}:{}: source must be the name of a file, not {}", file_, value.line, value.text());
     program_.source = (fs::path(program_.folder) / *name).string();
+  }
+
+  /// Whole numbers that expressions may name; later ones may use earlier ones.
+  void read_names(const Tree& table) {
+    if (!table.is_table()) input_error("{}:{}: write [define], a table of numbers", file_, table.line);
+    Names& names = program_.names;
+    for (const auto& [name, value] : table.members()) {
+      const Place place{&file_, "define." + name, value.line};
+      if (name == kRepetition || name == kRound || name == "min" || name == "max")
+        place.refuse("is a name that expressions have already; choose another");
+      names.values.emplace(name, number<i64>(number_of(value, names, place), place));
+    }
   }
 
   void read_heap(const Tree& value) {
@@ -96,7 +111,16 @@ class Reader {
     }
   }
 
-  void read_buffer(const Tree& table, Place place) {
+  /// With a number in place of an expression.
+  Tree with_count(const Tree& table, const Place& place) {
+    Tree result = table;
+    if (table.find("count") != nullptr)
+      result["count"] = number_of(*table.find("count"), program_.names, of_key(table, place, "count"));
+    return result;
+  }
+
+  void read_buffer(const Tree& given_table, Place place) {
+    const Tree table = with_count(given_table, place);
     BufferSpec spec;
     spec.seed = seed_;
     fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"low", &spec.low}, {"high", &spec.high}});
@@ -144,8 +168,43 @@ class Reader {
     return std::find(unmapped_.begin(), unmapped_.end(), buffer) != unmapped_.end();
   }
 
+  /// What expressions call the number of a repetition, and of a round of the group, from 0 on.
+  static constexpr std::string_view kRepetition = "i", kRound = "round";
+
   void read_launch(const Tree& table, const Place& place) {
+    Names names = program_.names;
+    names.used.clear();
     LaunchSpec spec;
+    read_changes(table, spec, place);
+    spec.times.push_back(read_once(table, place, 0, 0, spec, names));
+    join_group(table, spec, place);
+    read_repetitions(table, place, spec, names);
+    program_.launches.push_back(std::move(spec));
+  }
+
+  /// The other repetitions of a launch whose expressions ask for their number.
+  void read_repetitions(const Tree& table, const Place& place, LaunchSpec& spec, Names& names) {
+    constexpr u64 kMost = 100'000;  // of a size that memory holds, and that is read in seconds
+    const GroupSpec* group = find_group(spec.group);
+    const u64 repetitions = names.used.contains(kRepetition) ? spec.repeat : 1;
+    const u64 rounds = group != nullptr && names.used.contains(kRound) ? group->repeat : 1;
+    if (repetitions * rounds > kMost)
+      place.refuse("repeats {} times with expressions; at most {} are possible", repetitions * rounds, kMost);
+    for (u64 n = 1; n < repetitions * rounds; ++n) {
+      LaunchSpec ignored;
+      spec.times.push_back(read_once(table, place, n % repetitions, n / repetitions, ignored, names));
+    }
+    spec.per_repeat = repetitions > 1 ? 1 : 0;
+    spec.per_round = rounds > 1 ? repetitions : 0;
+  }
+
+  /// A launch with the numbers of one repetition; what does not depend on it goes into the spec.
+  LaunchOnce read_once(const Tree& given_table, const Place& place, u64 repetition, u64 round, LaunchSpec& spec,
+                       Names& names) {
+    names.values.insert_or_assign(std::string(kRepetition), static_cast<i64>(repetition));
+    names.values.insert_or_assign(std::string(kRound), static_cast<i64>(round));
+    const Tree table = with_numbers(given_table, names, place);
+    LaunchOnce once;
     Tree arguments = Tree::list(), ignored;
     fill(spec, table, place,
          {{"args", &arguments},
@@ -154,7 +213,6 @@ class Reader {
           {"read_write", &ignored},
           {"fill", &ignored},
           {"copy", &ignored}});
-    read_changes(table, spec, place);
     if (spec.kernel.empty()) place.refuse("has no kernel; add kernel = \"...\"");
     if (spec.grid.empty() || spec.grid.size() > 3) place.refuse("needs one to three numbers in grid");
     if (spec.block.empty() || spec.block.size() > 3) place.refuse("needs one to three numbers in block");
@@ -162,20 +220,20 @@ class Reader {
       const auto at = [&](u64 i) { return i < sizes.size() ? static_cast<u32>(sizes[i]) : 1; };
       return Dim3{at(0), at(1), at(2)};
     };
-    spec.launch.kernel = spec.kernel;
-    spec.launch.grid = dimensions(spec.grid);
-    spec.launch.block = dimensions(spec.block);
-    spec.launch.dynamic_shared_bytes = spec.shared;
-    check_size(table, place, "grid", "blocks", spec.launch.grid, kMostBlocks);
-    check_size(table, place, "block", "threads", spec.launch.block, kMostThreads);
-    if (spec.launch.block.count() > kMostThreadsOfBlock)
+    once.launch.kernel = spec.kernel;
+    once.launch.origin = fmt::format("{}:{}: {}", file_, place.line, place.key);
+    once.launch.grid = dimensions(spec.grid);
+    once.launch.block = dimensions(spec.block);
+    once.launch.dynamic_shared_bytes = spec.shared;
+    check_size(table, place, "grid", "blocks", once.launch.grid, kMostBlocks);
+    check_size(table, place, "block", "threads", once.launch.block, kMostThreads);
+    if (once.launch.block.count() > kMostThreadsOfBlock)
       of_key(table, place, "block")
-          .refuse("is {} threads; make it at most {}", spec.launch.block.count(), kMostThreadsOfBlock);
+          .refuse("is {} threads; make it at most {}", once.launch.block.count(), kMostThreadsOfBlock);
     if (!arguments.is_list()) place.refuse("needs a list in args, not {}", arguments.text());
-    for (const Tree& argument : arguments.items()) add_argument(argument, spec, place);
-    read_host_work(table, spec, place);
-    join_group(table, spec, place);
-    program_.launches.push_back(std::move(spec));
+    for (const Tree& argument : arguments.items()) add_argument(argument, once, place);
+    read_host_work(table, once, place);
+    return once;
   }
 
   static Place of_key(const Tree& table, const Place& place, const std::string& key) {
@@ -197,7 +255,7 @@ class Reader {
     return {buffer, program_.buffers[buffer].count, program_.buffers[buffer].type};
   }
 
-  void add_argument(const Tree& tree, LaunchSpec& spec, const Place& place) {
+  void add_argument(const Tree& tree, LaunchOnce& spec, const Place& place) {
     const Place here{&file_, fmt::format("{}.args[{}]", place.key, spec.launch.arguments.size()), tree.line};
     Argument argument =
         read_argument(tree, here, [this](const std::string& name, const Place& at) { return usable(name, at); });
@@ -232,7 +290,7 @@ class Reader {
       place.refuse("ends at element {} of \"{}\", which has {}", offset + count, name, of);
   }
 
-  void read_host_work(const Tree& table, LaunchSpec& spec, const Place& place) {
+  void read_host_work(const Tree& table, LaunchOnce& spec, const Place& place) {
     for_each_work(table, place, "fill", [&](const Tree& work, const Place& here) {
       FillSpec one;
       fill(one, work, here, {{"value", &one.value}});
@@ -288,7 +346,8 @@ class Reader {
     group->end = number + 1;
   }
 
-  void read_variable(const Tree& table, Place place) {
+  void read_variable(const Tree& given_table, Place place) {
+    const Tree table = with_count(given_table, place);
     VariableSpec spec;
     spec.seed = seed_;
     fill(spec, table, place, {{"value", &spec.value}, {"step", &spec.step}, {"low", &spec.low}, {"high", &spec.high}});

@@ -10,6 +10,7 @@
 #include "frontend/program.h"
 #include "frontend/user/arguments.h"
 #include "frontend/user/contents.h"
+#include "frontend/user/expression.h"
 
 namespace terrace::user {
 
@@ -67,19 +68,27 @@ struct CopySpec {
   }
 };
 
+/// What is launched in one repetition, and what the host does before it.
+struct LaunchOnce {
+  Launch launch;
+  std::vector<std::vector<Address>> addresses;  // per argument
+  std::vector<FillSpec> fills;
+  std::vector<CopySpec> copies;
+};
+
 struct LaunchSpec {
   std::string kernel;
   std::vector<u64> grid{1}, block{1};
   u32 shared = 0;
   u32 repeat = 1;
-  Launch launch;
-  std::vector<std::vector<Address>> addresses;  // per argument
-  /// What the host does before it, in this order: once, buffers by number,
-  std::vector<u64> unmap, read_only, read_write;
-  /// and each time.
-  std::vector<FillSpec> fills;
-  std::vector<CopySpec> copies;
   std::string group;
+  /// What the host does before the first of its repetitions, in this order, buffers by number.
+  std::vector<u64> unmap, read_only, read_write;
+  /// One for each repetition where expressions tell them apart: for each round of the group those of its repetitions.
+  std::vector<LaunchOnce> times;
+  u64 per_round = 0, per_repeat = 0;  // how far those of the next round and the next repetition lie apart
+
+  const LaunchOnce& at(u64 round, u64 again) const { return times[round * per_round + again * per_repeat]; }
 
   void describe(Fields& v) {
     v("kernel", kernel, "name of the .entry");
@@ -144,6 +153,7 @@ inline bool given(const Tree& tree) {
 struct ProgramFile {
   std::string file, folder;  // it, and what files it names are relative to
   std::string source;
+  Names names;                    // of [define]
   std::optional<u64> heap_bytes;  // of device code: the usual ones when left out
   std::vector<BufferSpec> buffers;
   std::vector<GroupSpec> groups;

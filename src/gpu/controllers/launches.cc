@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/check.h"
+#include "frontend/launch_origin.h"
 
 namespace terrace {
 
@@ -120,7 +121,7 @@ void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
   const Cycle gap = wiring_.config.tenancy.launch_gap;
   const Cycle at = std::max(now, hosts_[index(tenant)].from + launch.host_cycles) + gap;
   if (!wiring_.dispatcher.running(tenant)) wiring_.dispatcher.stats.idle_cycles[tenant] += at - now;
-  wiring_.dispatcher.launch(tenant, shape, at);
+  with_origin(launch, [&] { wiring_.dispatcher.launch(tenant, shape, at); });
   const KernelRecord began{tenant,
                            shape.kernel,
                            at,

@@ -13,7 +13,7 @@ Decoding::Decoding(FunctionDecoder& decoder, const Statement& s)
     inst.guard = 0;  // patched; guarded instructions are known as such before
     inst.guard_negated = s.guard_negated;
   }
-  facts.line = s.line;
+  facts.line = s.source_line != 0 ? s.source_line : s.line;
 }
 
 const Function& Decoding::function() const {
@@ -27,7 +27,7 @@ std::string Decoding::spelling() const {
 }
 
 void Decoding::refuse_with(const std::string& reason) const {
-  input_error("{}:{}: {}: {}", decoder_.kernel.module.file, statement.line, spelling(), reason);
+  input_error("{}: {}: {}", place_of(decoder_.kernel.module, statement), spelling(), reason);
 }
 
 bool Decoding::take(std::string_view modifier) {

@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "engine/check.h"
+#include "frontend/launch_origin.h"
 #include "frontend/ptx/decode/decode.h"
 #include "frontend/ptx/execute/simt_stack.h"
 #include "frontend/ptx/execute/strands.h"
+#include "frontend/ptx/read/plain_names.h"
 
 namespace terrace::ptx {
 
@@ -130,7 +132,7 @@ std::optional<Machine::PlacedVariable> Machine::variable(u32 module, std::string
 const Function* Machine::declaration(u32 module, std::string_view kernel) const {
   const Module& its = modules_.at(module).module;
   const auto found = its.function_index.find(kernel);
-  if (found == its.function_index.end()) return nullptr;
+  if (found == its.function_index.end()) return find_by_plain_name(its, kernel);
   const Function& function = its.functions[found->second];
   return function.entry && function.defined ? &function : nullptr;
 }
@@ -142,9 +144,14 @@ const Code& Machine::code(u32 module, std::string_view kernel) {
   const Function* function = declaration(module, kernel);
   if (function == nullptr) {
     std::string names;
-    for (const std::string_view name : kernels(module)) names.append(names.empty() ? "" : ", ").append(name);
+    for (const std::string_view name : kernels(module))
+      names.append(names.empty() ? "" : ", ")
+          .append(name)
+          .append(source_name(name) == name ? "" : fmt::format(" ({})", source_name(name)));
     input_error("{} has no kernel \"{}\"; it has {}", loaded.module.file, kernel, names.empty() ? "none" : names);
   }
+  const auto known = loaded.kernels.find(function->name);  // under its own name
+  if (known != loaded.kernels.end()) return known->second;
   return loaded.kernels.emplace(function->name, decode_kernel(loaded.module, *function, loaded.variables, stride_))
       .first->second;
 }
@@ -211,9 +218,12 @@ std::vector<u8> Machine::pack_arguments(const Launch& launch, const Function& ke
 }
 
 LaunchShape Machine::begin_launch(const Launch& launch) {
-  const Code& code = this->code(launch.module, launch.kernel);
+  const Code& code = *with_origin(launch, [&] {
+    const Code* its = &this->code(launch.module, launch.kernel);
+    check_launch(launch, *its->functions[0].source, *its);
+    return its;
+  });
   const Function& kernel = *code.functions[0].source;
-  check_launch(launch, kernel, code);
   LaunchState state;
   state.code = &code;
   state.grid = launch.grid;
@@ -467,7 +477,7 @@ std::string Machine::position(const Code& code, u32 pc) {
       text.push_back(' ');
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
-  return fmt::format("{}:{}, \"{}\"", code.module->file, statement->line, text);
+  return fmt::format("{}, \"{}\"", place_of(*code.module, *statement), text);
 }
 
 std::string Machine::whereabouts(WarpRef ref) const {

@@ -74,7 +74,8 @@ struct Statement {
   u32 guard = kNoIndex;
   bool guard_negated = false;
   u32 line = 0;
-  std::string_view text;  // as written, for messages
+  u32 source_file = 0, source_line = 0;  // what it was compiled from (.loc); 0 if the module does not say
+  std::string_view text;                 // as written, for messages
   std::vector<Operand> operands;
 };
 
@@ -120,12 +121,17 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::map<std::string_view, u32> variable_index, function_index;
+  std::map<u64, std::string_view> source_files;  // .file, by number
 };
 
 /// Lanes that shuffles, votes and %laneid see: what WARP_SZ means to a program, on a machine of that warp width.
 constexpr u32 warp_size_of(u32 warp_width) {
   return warp_width < 32 ? warp_width : 32;
 }
+
+/// Where a statement stands, for messages: FILE:LINE of the source that it was compiled from and the line of the PTX, or
+/// only the latter when the module does not say.
+std::string place_of(const Module& module, const Statement& statement);
 
 /// Reads a module; `file` is what messages call it, `warp_size` the value of WARP_SZ. Throws InputError with file and
 /// line.

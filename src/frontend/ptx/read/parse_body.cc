@@ -54,7 +54,8 @@ class BodyParser {
     const Token& word = in_.next();
     if (word.text == "reg") return parse_registers();
     if (word.text == "pragma" || word.text == "callprototype") return in_.skip_past(';');
-    if (word.text == "loc" || word.text == "file") {
+    if (word.text == "loc") return parse_location(word);
+    if (word.text == "file") {
       while (!in_.ended() && in_.peek().line == word.line) in_.next();
       return;
     }
@@ -63,6 +64,17 @@ class BodyParser {
     do declare_variable(*space);
     while (in_.accept(','));
     in_.expect(';', "after a variable");
+  }
+
+  /// .loc FILE LINE COLUMN, of what follows. What else stands there says which function was inlined.
+  void parse_location(const Token& word) {
+    const auto number = [&] {
+      const bool here = in_.peek().kind == TokenKind::kInteger && in_.peek().line == word.line;
+      return here ? static_cast<u32>(in_.next().bits) : 0;
+    };
+    source_file_ = number();
+    source_line_ = number();
+    while (!in_.ended() && in_.peek().line == word.line) in_.next();
   }
 
   void declare_variable(Space space) {
@@ -132,6 +144,8 @@ class BodyParser {
   void parse_statement() {
     Statement statement;
     statement.line = in_.peek().line;
+    statement.source_file = source_file_;
+    statement.source_line = source_line_;
     const char* first = in_.peek().text.data();
     if (in_.accept('@')) {
       statement.guard_negated = in_.accept('!');
@@ -263,6 +277,7 @@ class BodyParser {
   Cursor& in_;
   Function& function_;
   ScopedNames names_;
+  u32 source_file_ = 0, source_line_ = 0;  // of what is read
 };
 
 }  // namespace

@@ -45,7 +45,8 @@ class ModuleParser {
         in_.fail_at(token.line, ".address_size 32 is not supported; compile for 64-bit addresses");
       return;
     }
-    if (token.text == "file" || token.text == "loc") return in_.skip_line();
+    if (in_.accept_dotted("file")) return parse_file(token);
+    if (token.text == "loc") return in_.skip_line();
     if (in_.accept_dotted("section")) return skip_section();
     if (token.text == "pragma" || token.text == "alias") return in_.skip_past(';');
     Linkage linkage;
@@ -60,6 +61,13 @@ class ModuleParser {
     if (!parsed || *parsed == Space::kParam)
       in_.fail_at(space.line, "directive .{} is not supported at module level", space.text);
     parse_variable(*parsed, linkage);
+  }
+
+  /// .file NUMBER "NAME"
+  void parse_file(const Token& word) {
+    if (in_.peek().kind == TokenKind::kInteger && in_.peek(1).kind == TokenKind::kString)
+      module_.source_files.emplace(in_.peek().bits, in_.peek(1).text);
+    while (!in_.ended() && in_.peek().line == word.line) in_.next();
   }
 
   void parse_target() {
@@ -286,6 +294,17 @@ Variable parse_declarator(Cursor& in, Space space) {
   variable.bytes = element * count;
   variable.align = static_cast<u32>(align != 0 ? align : element);
   return variable;
+}
+
+std::string place_of(const Module& module, const Statement& statement) {
+  const auto source = module.source_files.find(statement.source_file);
+  if (source == module.source_files.end() || statement.source_line == 0)
+    return module.source_files.empty() ? fmt::format("{}:{}", module.file, statement.line)
+                                       : fmt::format("{} (line {} of its PTX)", module.file, statement.line);
+  // Named as the user did, where it is the file that was compiled.
+  const bool compiled = module.file == source->second || module.file.ends_with("/" + std::string(source->second));
+  return fmt::format("{}:{} (line {} of {})", compiled ? module.file : source->second, statement.source_line,
+                     statement.line, compiled ? "its PTX" : "the PTX of " + module.file);
 }
 
 Module parse_module(std::string file, std::string text, u32 warp_size) {

@@ -1,0 +1,222 @@
+// The mathematical functions that device code gets without a device library (workloads/include/terrace_device/math.h),
+// compiled and executed on many operands against the host's functions in long double. The bounds are those of
+// docs/your_program.md.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "engine/rng.h"
+#include "frontend/device_code.h"
+#include "support/paths.h"
+#include "unit/arith_cases.h"
+#include "unit/ptx_harness.h"
+
+namespace terrace::ptx {
+namespace {
+
+using Wide = long double;
+
+/// Which operands count: all there are, or a range besides. A random image is as often tiny as huge.
+enum class Domain { kAll, kAboveMinusOne, kUnit, kAngles };
+
+struct Function {
+  std::string name;
+  std::function<Wide(Wide, Wide)> reference;
+  Domain domain;
+  double f32, f64;  // largest error, in units of the last place; below 0: there is none of that type
+};
+
+template <class T>
+class Operands {
+ public:
+  explicit Operands(Domain domain) : domain_(domain), rng_(1, "device math") {}
+  T next() {
+    switch (rng_.below(4)) {
+      case 0:
+        return special();
+      case 1:
+        return image();
+      case 2:
+        return between(-3, 3);
+      default:
+        return domain_ == Domain::kAngles ? between(-100'000, 100'000) : between(-100, 100);
+    }
+  }
+  bool admits(T x) const {
+    if (domain_ == Domain::kUnit) return !(x > 1) && !(x < -1);
+    if (domain_ == Domain::kAboveMinusOne) return !(x < -1);
+    return true;
+  }
+
+ private:
+  T between(T low, T high) {
+    return low + (high - low) * static_cast<T>(static_cast<double>(rng_.next() >> 11) * 0x1p-53);
+  }
+  T image() {
+    if constexpr (sizeof(T) == 4)
+      return std::bit_cast<T>(static_cast<u32>(rng_.next()));
+    else
+      return std::bit_cast<T>(rng_.next());
+  }
+  T special() {
+    using L = std::numeric_limits<T>;
+    const T all[] = {0,
+                     T(-0.0),
+                     1,
+                     -1,
+                     2,
+                     -2,
+                     T(0.5),
+                     T(-0.5),
+                     3,
+                     10,
+                     L::infinity(),
+                     -L::infinity(),
+                     L::quiet_NaN(),
+                     L::min(),
+                     L::denorm_min(),
+                     L::max(),
+                     -L::max(),
+                     L::epsilon(),
+                     T(1) + L::epsilon(),
+                     T(1) - L::epsilon(),
+                     T(1.5707963267948966),
+                     T(3.141592653589793),
+                     T(2.5),
+                     T(-3.5),
+                     T(1e9),
+                     T(-1e9)};
+    return all[rng_.below(std::size(all))];
+  }
+  Domain domain_;
+  Rng rng_;
+};
+
+/// How far a result is from the reference, in units of the last place; nothing if they cannot be compared.
+template <class T>
+double error_of(T got, Wide expected) {
+  using L = std::numeric_limits<T>;
+  if (std::isnan(expected)) return std::isnan(got) ? 0 : 1e30;
+  if (std::isnan(got)) return 1e30;
+  const T rounded = static_cast<T>(expected);
+  if (got == rounded) return std::signbit(got) == std::signbit(rounded) ? 0 : 1e30;
+  if (std::isinf(rounded) || std::isinf(got)) {
+    const T finite = std::isinf(got) ? rounded : got;  // next to the end there is
+    return std::abs(finite) == L::max() ? 1 : 1e30;
+  }
+  const int exponent = std::max(rounded == 0 ? L::min_exponent - 1 : std::ilogb(rounded), L::min_exponent - 1);
+  return static_cast<double>(std::abs(static_cast<Wide>(got) - expected) /
+                             std::ldexp(Wide{1}, exponent - L::digits + 1));
+}
+
+const std::vector<Function>& functions() {
+  using W = Wide;
+  static const std::vector<Function> kFunctions{
+#define ONE(name, domain, f32, f64)                                      \
+  Function {                                                             \
+    #name, [](W x, W) { return std::name(x); }, Domain::domain, f32, f64 \
+  }
+#define TWO(name, f32, f64)                                                 \
+  Function {                                                                \
+    #name, [](W x, W y) { return std::name(x, y); }, Domain::kAll, f32, f64 \
+  }
+      ONE(sqrt, kAll, 0.5, 0.501),
+      {"rsqrt", [](W x, W) { return 1 / std::sqrt(x); }, Domain::kAll, 1, 1.5},
+      ONE(cbrt, kAll, 1, 1),
+      ONE(exp, kAll, 1.5, 1.5),
+      ONE(exp2, kAll, 1.5, 1.5),
+      {"exp10", [](W x, W) { return ::exp10l(x); }, Domain::kAll, 2, 2},
+      ONE(expm1, kAll, 2, 2),
+      ONE(log, kAll, 1, 1),
+      ONE(log2, kAll, 1, 1),
+      ONE(log10, kAll, 1, 1),
+      ONE(log1p, kAboveMinusOne, 1, 1),
+      ONE(sin, kAngles, 1.5, 1.5),
+      ONE(cos, kAngles, 1.5, 1.5),
+      ONE(tan, kAngles, 3, 3),
+      ONE(asin, kUnit, 3, 3),
+      ONE(acos, kUnit, 3, 3),
+      ONE(atan, kAll, 2, 2),
+      ONE(sinh, kAll, 3, 3),
+      ONE(cosh, kAll, 2, 2),
+      ONE(tanh, kAll, 3, 3),
+      ONE(fabs, kAll, 0, 0),
+      ONE(floor, kAll, 0, 0),
+      ONE(ceil, kAll, 0, 0),
+      ONE(trunc, kAll, 0, 0),
+      ONE(rint, kAll, 0, 0),
+      ONE(round, kAll, 0, 0),
+      TWO(pow, 2, 2),
+      TWO(atan2, 2.5, 2.5),
+      TWO(fmod, 0, 0),
+      TWO(hypot, 1.5, 1.5),
+      // As PTX has it, -0 is less than +0.
+      {"fmin", [](W x, W y) { return x == y ? (std::signbit(x) ? x : y) : std::fmin(x, y); }, Domain::kAll, 0, 0},
+      {"fmax", [](W x, W y) { return x == y ? (std::signbit(x) ? y : x) : std::fmax(x, y); }, Domain::kAll, 0, 0},
+      TWO(fdim, 0.5, 0.501),
+      TWO(copysign, 0, 0),
+      {"erf", [](W x, W) { return std::erf(x); }, Domain::kAll, 2.5, -1},
+#undef TWO
+#undef ONE
+  };
+  return kFunctions;
+}
+
+class DeviceMath : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const DeviceCode code = read_device_code(source_folder() + "/tests/data/device_math.cu");
+    text_ = code.text;
+  }
+
+  template <class T>
+  void measure(const Function& function, double bound) {
+    Operands<T> operands(function.domain);
+    std::vector<T> xs, ys;
+    while (xs.size() < kArithCases) {
+      const T x = operands.next(), y = operands.next();
+      if (!operands.admits(x)) continue;
+      xs.push_back(x);
+      ys.push_back(y);
+    }
+    Harness harness(text_);
+    const Buffer<T> x = harness.buffer("x", xs), y = harness.buffer("y", ys), out = harness.buffer("out", xs);
+    Launch launch = harness.launch({(kArithCases + 127) / 128}, {128}, x, y, out, static_cast<int>(kArithCases));
+    launch.kernel = function.name + (sizeof(T) == 4 ? "_f32" : "_f64");
+    harness.run(launch);
+    const std::vector<T> results = harness.read(out);
+    double worst = 0;
+    u64 at = 0;
+    for (u64 i = 0; i < results.size(); ++i) {
+      const double error = error_of(results[i], function.reference(xs[i], ys[i]));
+      if (error > worst) {
+        worst = error;
+        at = i;
+      }
+    }
+    RecordProperty(launch.kernel, std::to_string(worst));
+    if (std::getenv("TERRACE_SHOW_ERRORS") != nullptr) printf("%-12s %.3f\n", launch.kernel.c_str(), worst);
+    EXPECT_LE(worst, bound) << fmt::format("{}({}, {}) = {}, not {}", launch.kernel, xs[at], ys[at], results[at],
+                                           static_cast<double>(function.reference(xs[at], ys[at])));
+  }
+
+  static std::string text_;
+};
+std::string DeviceMath::text_;
+
+TEST_F(DeviceMath, FloatFunctionsAreWithinTheirBounds) {
+  for (const Function& function : functions()) measure<float>(function, function.f32);
+}
+
+TEST_F(DeviceMath, DoubleFunctionsAreWithinTheirBounds) {
+  for (const Function& function : functions())
+    if (function.f64 >= 0) measure<double>(function, function.f64);
+}
+
+}  // namespace
+}  // namespace terrace::ptx

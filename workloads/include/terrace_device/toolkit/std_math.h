@@ -1,0 +1,79 @@
+// std::exp and its kin on the device. Declared ahead of <cmath>, so that the compiler takes these for device code and the
+// host's for the rest.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "../cuda.h"
+
+namespace std {
+using ::abs;
+using ::acos;
+using ::acosf;
+using ::asin;
+using ::asinf;
+using ::atan;
+using ::atan2;
+using ::atan2f;
+using ::atanf;
+using ::cbrt;
+using ::cbrtf;
+using ::ceil;
+using ::ceilf;
+using ::copysign;
+using ::copysignf;
+using ::cos;
+using ::cosf;
+using ::cosh;
+using ::coshf;
+using ::erff;
+using ::exp;
+using ::exp2;
+using ::exp2f;
+using ::expf;
+using ::expm1;
+using ::expm1f;
+using ::fabs;
+using ::fabsf;
+using ::fdim;
+using ::fdimf;
+using ::floor;
+using ::floorf;
+using ::fma;
+using ::fmaf;
+using ::fmax;
+using ::fmaxf;
+using ::fmin;
+using ::fminf;
+using ::fmod;
+using ::fmodf;
+using ::hypot;
+using ::hypotf;
+using ::log;
+using ::log10;
+using ::log10f;
+using ::log1p;
+using ::log1pf;
+using ::log2;
+using ::log2f;
+using ::logf;
+using ::nearbyint;
+using ::nearbyintf;
+using ::pow;
+using ::powf;
+using ::rint;
+using ::rintf;
+using ::round;
+using ::roundf;
+using ::sin;
+using ::sinf;
+using ::sinh;
+using ::sinhf;
+using ::sqrt;
+using ::sqrtf;
+using ::tan;
+using ::tanf;
+using ::tanh;
+using ::tanhf;
+using ::trunc;
+using ::truncf;
+}  // namespace std
