@@ -23,6 +23,7 @@ const ServedClient& ServedClients::add(u32 slot, const std::string& command, con
   client.thread_instructions = in_all.thread_instructions - before.thread_instructions;
   client.fault = !in_all.fault.empty();
   client.end = client.fault ? CheckResult{false, "fault: " + in_all.fault} : std::move(end);
+  if (client.end.passed) client.end.message = "detached";
   before = {launches, in_all.warp_instructions, in_all.thread_instructions};
   return client;
 }

@@ -88,7 +88,7 @@ CheckResult CudaProgram::check(const GuestMemory&) const {
   CheckResult result = source_->outcome();
   if (!lost_.empty()) {
     result.passed = false;
-    result.message += ", " + lost_;
+    result.message += (result.message.empty() ? "" : ", ") + lost_;
   }
   return result;
 }
