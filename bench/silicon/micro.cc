@@ -69,13 +69,20 @@ void measure_group(const std::string& folder, const std::string& group, double s
   constexpr u64 kWarmUp = 300'000'000;  // nanoseconds: an idle GPU takes a while to raise its clocks
   gpu.launch(module, launch_of({"spin", gpu.sms(), 1, {kWarmUp}}, data, out, 0));
   u64 left = points.size();
+  u32 failures = 0;
   for (const Point& point : points) {
-    if (seconds_until(end) < 0) break;
-    fmt::print(lines, "{}\n", point_json(point, measure(gpu, module, point, data, out)));
-    std::fflush(lines);
+    if (seconds_until(end) < 0 || failures == 3) break;  // after a fault, everything fails
     --left;
+    try {
+      fmt::print(lines, "{}\n", point_json(point, measure(gpu, module, point, data, out)));
+      failures = 0;
+    } catch (const InputError& error) {
+      fmt::print(lines, "!{}: {}\n", point.measured.kernel, error.what());
+      ++failures;
+    }
+    std::fflush(lines);
   }
-  if (left > 0) fmt::print(lines, "!there was no time for {} of {} points\n", left, points.size());
+  if (left > 0) fmt::print(lines, "!{} of {} points were not measured\n", left, points.size());
 }
 
 [[noreturn]] void serve(const std::string& folder, const std::string& group, double seconds, int to) {

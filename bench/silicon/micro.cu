@@ -22,17 +22,21 @@ extern "C" __global__ void link(u64* data, u64*, u64 elements, u64 stride, u64 f
     store_word(address_of(data) + i * stride, address_of(data) + (i * factor + offset) % elements * stride);
 }
 
-// Reads every element from all over the GPU, so that the L2 holds what fits.
-extern "C" __global__ void touch(u64* data, u64* out, u64 elements, u64 stride, u64) {
+// Reads every element from all over the GPU, so that the L2 holds what fits; elements begin at an offset.
+extern "C" __global__ void touch(u64* data, u64* out, u64 elements, u64 stride, u64 offset, u64) {
   const u64 threads = u64{gridDim.x} * blockDim.x;
   u64 sink = 0;
-  for (u64 i = global_thread(); i < elements; i += threads) sink ^= load_from_l2(address_of(data) + i * stride);
+  for (u64 i = global_thread(); i < elements; i += threads)
+    sink ^= load_from_l2(address_of(data) + offset + i * stride);
   if (sink == kNever) out[kCounted] = sink;
 }
 
-// One thread follows the chain: `warm` steps unmeasured, then `steps`. Rounds begin an eighth of the elements apart.
+// One thread follows the chain: `warm` steps unmeasured, then `steps`. Rounds begin an eighth of the elements apart. What no L1
+// holds is warmed up in the first round only: the L2 keeps it.
 extern "C" __global__ void chase(u64* data, u64* out, u64 elements, u64 stride, u64 warm, u64 steps, u64 past_l1,
                                  u64 round) {
+  constexpr u64 kMostInL1 = 8192, kFew = 256;  // elements
+  if (round > 0 && elements > kMostInL1 && warm > kFew) warm = kFew;
   u64 at = address_of(data) + elements / 8 * (round % 8) * stride;
   if (past_l1 != 0) {
 #pragma unroll 1
@@ -323,11 +327,16 @@ extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
   end_span(out, begin, 0);
 }
 
+// Operands that the compilers cannot know: they hold whatever lies in `out`.
+#define SEED (threadIdx.x + static_cast<u32>(round))
+#define OPERAND(k) (load_word(address_of(out) + 8 * k) ^ SEED)
+
 // One instruction, many times: NAME_latency has one chain, NAME_rate eight for each thread. An iteration is 128 instructions,
 // so that the loop adds 2 to 3 %. Every other instruction has `other` in place of `second`: the driver's compiler would make
 // one of two that have the same operand.
 #define INSTRUCTION(name, type, letter, first, second, other, third, text)                                \
   extern "C" __global__ void name##_latency(u64*, u64* out, u64 count, u64 round) {                       \
+    [[maybe_unused]] const u32 a = OPERAND(0), b = OPERAND(1), c = OPERAND(2);                            \
     type x = static_cast<type>(first);                                                                    \
     const type y = static_cast<type>(second), w = static_cast<type>(other), z = static_cast<type>(third); \
     const Begin begin = begin_span(out);                                                                  \
@@ -339,15 +348,16 @@ extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
     }                                                                                                     \
     end_span(out, begin, static_cast<u64>(x));                                                            \
   }                                                                                                       \
-  extern "C" __global__ void name##_rate(u64*, u64* out, u64 count, u64 round) {                          \
+  extern "C" __global__ void __launch_bounds__(1024) name##_rate(u64*, u64* out, u64 count, u64 round) {  \
+    [[maybe_unused]] const u32 a = OPERAND(0), b = OPERAND(1), c = OPERAND(2);                            \
     type x[8];                                                                                            \
     const type y = static_cast<type>(second), w = static_cast<type>(other), z = static_cast<type>(third); \
     for (u32 k = 0; k < 8; ++k) x[k] = static_cast<type>(first + k);                                      \
     const Begin begin = begin_span(out);                                                                  \
     _Pragma("unroll 1") for (u64 i = 0; i < count; i += 128) {                                            \
       _Pragma("unroll") for (u32 k = 0; k < 8; ++k) {                                                     \
-        for (u32 c = 0; c < 8; ++c) asm volatile(text : "+" letter(x[c]) : letter(y), letter(z));         \
-        for (u32 c = 0; c < 8; ++c) asm volatile(text : "+" letter(x[c]) : letter(w), letter(z));         \
+        for (u32 n = 0; n < 8; ++n) asm volatile(text : "+" letter(x[n]) : letter(y), letter(z));         \
+        for (u32 n = 0; n < 8; ++n) asm volatile(text : "+" letter(x[n]) : letter(w), letter(z));         \
       }                                                                                                   \
     }                                                                                                     \
     type sum = x[0];                                                                                      \
@@ -355,30 +365,27 @@ extern "C" __global__ void barriers(u64*, u64* out, u64 count, u64) {
     end_span(out, begin, static_cast<u64>(sum));                                                          \
   }
 
-// Operands that the compilers cannot know.
-#define SEED (threadIdx.x + static_cast<u32>(round))
-INSTRUCTION(fadd, float, "f", 1.0f + SEED, 1e-3f * SEED, 2e-3f * SEED, 0, "add.rn.f32 %0, %0, %1;")
-INSTRUCTION(fmul, float, "f", 1.0f + SEED, 1.0f - 1e-6f * SEED, 1.0f + 1e-6f * SEED, 0, "mul.rn.f32 %0, %0, %1;")
-INSTRUCTION(ffma, float, "f", 1.0f, 1.0f - 1e-3f * SEED, 1.0f - 2e-3f * SEED, 1e-3f * SEED,
-            "fma.rn.f32 %0, %0, %1, %2;")
-INSTRUCTION(hfma2, u32, "r", SEED, 0x38003800u - SEED, 0x34003400u - SEED, 0x30003000u, "fma.rn.f16x2 %0, %0, %1, %2;")
-INSTRUCTION(dadd, double, "d", 1.0 + SEED, 1e-3 * SEED, 2e-3 * SEED, 0, "add.rn.f64 %0, %0, %1;")
-INSTRUCTION(dfma, double, "d", 1.0, 1.0 - 1e-3 * SEED, 1.0 - 2e-3 * SEED, 1e-3 * SEED, "fma.rn.f64 %0, %0, %1, %2;")
-INSTRUCTION(iadd, u32, "r", SEED, SEED * 3, SEED * 7, 0, "add.u32 %0, %0, %1;")
-INSTRUCTION(imax, u32, "r", SEED, SEED * 3, SEED * 7, 0, "max.u32 %0, %0, %1;")
-INSTRUCTION(imad, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "mad.lo.u32 %0, %0, %1, %2;")
-INSTRUCTION(iadd64, u64, "l", SEED, SEED * 3, SEED * 7, 0, "add.u64 %0, %0, %1;")
-INSTRUCTION(lop3, u32, "r", SEED, SEED * 3, SEED * 7, ~SEED * 5, "lop3.b32 %0, %0, %1, %2, 0x2d;")
-INSTRUCTION(shf, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "shf.l.wrap.b32 %0, %0, %1, %2;")
-INSTRUCTION(prmt, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "prmt.b32 %0, %0, %1, %2;")
-INSTRUCTION(popc, u32, "r", SEED, 0, 0, 0, "popc.b32 %0, %0;")
-INSTRUCTION(ex2, float, "f", 1.0f + SEED, 0, 0, 0, "ex2.approx.ftz.f32 %0, %0;")
-INSTRUCTION(rsqrt, float, "f", 1.0f + SEED, 0, 0, 0, "rsqrt.approx.ftz.f32 %0, %0;")
-INSTRUCTION(shfl, u32, "r", SEED, SEED & 31, SEED * 7 & 31, 0, "shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;")
+INSTRUCTION(fadd, float, "f", 1.0f + c, 1e-9f * a, 1e-9f * b, 0, "add.rn.f32 %0, %0, %1;")
+INSTRUCTION(fmul, float, "f", 1.0f + c, 1.0f - 1e-12f * a, 1.0f + 1e-12f * b, 0, "mul.rn.f32 %0, %0, %1;")
+INSTRUCTION(ffma, float, "f", 1.0f, 1.0f - 1e-9f * a, 1.0f - 1e-9f * b, 1e-9f * c, "fma.rn.f32 %0, %0, %1, %2;")
+INSTRUCTION(hfma2, u32, "r", c, 0x38003800u - (a & 255), 0x34003400u - (b & 255), 0x30003000u,
+            "fma.rn.f16x2 %0, %0, %1, %2;")
+INSTRUCTION(dadd, double, "d", 1.0 + c, 1e-9 * a, 1e-9 * b, 0, "add.rn.f64 %0, %0, %1;")
+INSTRUCTION(dfma, double, "d", 1.0, 1.0 - 1e-9 * a, 1.0 - 1e-9 * b, 1e-9 * c, "fma.rn.f64 %0, %0, %1, %2;")
+INSTRUCTION(iadd, u32, "r", c, a, b, 0, "add.u32 %0, %0, %1;")
+INSTRUCTION(imax, u32, "r", c, a, b, 0, "max.u32 %0, %0, %1;")
+INSTRUCTION(imad, u32, "r", c, a, b, c, "mad.lo.u32 %0, %0, %1, %2;")
+INSTRUCTION(iadd64, u64, "l", c, a, b, 0, "add.u64 %0, %0, %1;")
+INSTRUCTION(lop3, u32, "r", c, a, b, c, "lop3.b32 %0, %0, %1, %2, 0x2d;")
+INSTRUCTION(shf, u32, "r", c, a, b, c, "shf.l.wrap.b32 %0, %0, %1, %2;")
+INSTRUCTION(prmt, u32, "r", c, a, b, c, "prmt.b32 %0, %0, %1, %2;")
+INSTRUCTION(popc, u32, "r", a, 0, 0, 0, "popc.b32 %0, %0;")
+INSTRUCTION(ex2, float, "f", 1.0f + a, 0, 0, 0, "ex2.approx.ftz.f32 %0, %0;")
+INSTRUCTION(rsqrt, float, "f", 1.0f + a, 0, 0, 0, "rsqrt.approx.ftz.f32 %0, %0;")
+INSTRUCTION(shfl, u32, "r", c, a & 31, b & 31, 0, "shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;")
 // Two conversions: to float and back.
-INSTRUCTION(cvt, u32, "r", SEED, 0, 0, 0, "{ .reg .f32 t; cvt.rn.f32.u32 t, %0; cvt.rzi.u32.f32 %0, t; }")
+INSTRUCTION(cvt, u32, "r", a, 0, 0, 0, "{ .reg .f32 t; cvt.rn.f32.u32 t, %0; cvt.rzi.u32.f32 %0, t; }")
 // A comparison and a selection.
-INSTRUCTION(select, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5,
-            "{ .reg .pred p; setp.lt.u32 p, %0, %1; selp.b32 %0, %2, %0, p; }")
+INSTRUCTION(select, u32, "r", c, a, b, c, "{ .reg .pred p; setp.lt.u32 p, %0, %1; selp.b32 %0, %2, %0, p; }")
 // An addition and a logical operation: of two additions that follow each other, the driver's compiler makes one of three operands.
-INSTRUCTION(iadd_lop3, u32, "r", SEED, SEED * 3, SEED * 7, SEED * 5, "{ add.u32 %0, %0, %1; xor.b32 %0, %0, %2; }")
+INSTRUCTION(iadd_lop3, u32, "r", c, a, b, c, "{ add.u32 %0, %0, %1; xor.b32 %0, %0, %2; }")

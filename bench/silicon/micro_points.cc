@@ -13,6 +13,7 @@ namespace {
 
 constexpr u64 kKb = 1024, kMb = kKb * 1024, kGb = kMb * 1024;
 constexpr u64 kWarp = 32;
+constexpr u64 kEvicting = 256 * kMb;  // several times the L2
 constexpr u64 kRateCycles = 400'000;  // that a rate is measured for: 0.2 ms
 
 /// Chains of `link` visit all of 2^k, 3 2^k, 5 2^k or 7 2^k elements in a random order: factor - 1 is a multiple of 4 x 3 x 5 x 7,
@@ -75,12 +76,15 @@ Point chase(const Points& points, std::string group, const Chain& chain) {
               "cycles per load"};
   const u64 steps = points.length(4096, 16);
   point.work = static_cast<double>(steps);
-  point.data_bytes = chain.elements * chain.stride;
+  const u64 bytes = chain.elements * chain.stride;
+  const bool warms = chain.elements <= chain.most_warm;
+  point.data_bytes = warms ? bytes : bytes + kEvicting;
   const u64 factor = chain.random ? kFactor : 1, offset = chain.random ? kOffset : 1;
   point.before = {points.everywhere("link", {chain.elements, chain.stride, factor, offset}),
-                  points.everywhere("touch", {chain.elements, chain.stride})};
-  // A chain that no cache holds need not go round once.
-  const u64 warm = chain.elements <= chain.most_warm ? chain.elements : 256;
+                  warms ? points.everywhere("touch", {chain.elements, chain.stride, 0})
+                        : points.everywhere("touch", {kEvicting / 32, 32, bytes})};
+  // A chain that no cache holds need not go round once; what its making left in the L2 is driven out.
+  const u64 warm = warms ? chain.elements : 256;
   point.measured = {"chase", 1, 1, {chain.elements, chain.stride, warm, steps, chain.past_l1 ? u64{1} : u64{0}}};
   return point;
 }
@@ -95,7 +99,7 @@ std::vector<u64> footprints(u64 least, u64 most, const std::vector<u64>& quarter
 }
 
 void add_latency(Points& points) {
-  const u64 warm = points.length(524288, 1);  // 64 MB: more than the L2
+  const u64 warm = points.length(1'048'576, 1);  // 128 MB: twice the L2
   for (const u64 bytes : footprints(4 * kKb, 64 * kGb, {4, 5, 6, 7}))
     points.add(chase(points, "latency", {bytes / 128, 128, true, false, warm}));
   for (const u64 bytes : footprints(4 * kKb, 16 * kGb, {4, 6}))
@@ -162,9 +166,12 @@ void add_stream(Points& points, const Extent& extent, const std::string& what, u
   point.counted = true;
   point.work = static_cast<double>(kWarp * 64 * (copy ? 2 : 1));
   point.data_bytes = (copy ? 2 * span : span) + chunk;  // a chunk that does not divide the extent goes beyond its end
-  if (!extent.fresh) point.before = {points.everywhere("touch", {span / 32, 32})};
-  const u64 own = extent.own ? extent.bytes : 0, first = extent.own ? 0 : chunk;
-  const u64 step = extent.own ? chunk : chunk * blocks;
+  if (!extent.fresh) point.before = {points.everywhere("touch", {span / 32, 32, 0})};
+  // In the L2, each block goes through all of it, from a place of its own: what it reads again is long out of its L1. In memory,
+  // blocks are side by side.
+  const u64 apart = std::max<u64>(1, extent.bytes / chunk / blocks) * chunk;
+  const u64 own = extent.own ? extent.bytes : 0, first = extent.own ? 0 : extent.fresh ? chunk : apart;
+  const u64 step = extent.fresh ? chunk * blocks : chunk;
   point.measured = {"stream_" + what,
                     blocks,
                     static_cast<u32>(warps * kWarp),
@@ -183,8 +190,7 @@ void add_bandwidth(Points& points) {
       if (sms <= points.sms()) add_stream(points, extent, what, sms, 32);
     for (const u64 warps : {1, 2, 4, 8, 16, 24})
       for (const u32 sms : {1u, points.sms()}) add_stream(points, extent, what, sms, warps);
-    for (const u64 warps : {24, 32})
-      add_stream(points, extent, what, 2 * points.sms(), warps);  // two blocks for each SM
+    add_stream(points, extent, what, 2 * points.sms(), 24);  // two blocks for each SM
   }
 }
 
@@ -207,7 +213,7 @@ void add_strided(Points& points) {
         point.counted = true;
         point.work = kWarp;
         point.data_bytes = reach.bytes + reach.shift * (kRounds - 1);
-        if (reach.shift == 0) point.before = {points.everywhere("touch", {reach.bytes / 32, 32})};
+        if (reach.shift == 0) point.before = {points.everywhere("touch", {reach.bytes / 32, 32, 0})};
         point.measured = {"strided", blocks, 1024, {stride, reach.bytes - 1, cycles, reach.shift}};
         points.add(point);
       }
@@ -227,7 +233,7 @@ void add_random(Points& points) {
         point.counted = true;
         point.work = kWarp;
         point.data_bytes = bytes;
-        if (bytes <= 64 * kMb) point.before = {points.everywhere("touch", {bytes / 32, 32})};
+        if (bytes <= 64 * kMb) point.before = {points.everywhere("touch", {bytes / 32, 32, 0})};
         point.measured = {"random_words", blocks, 1024, {bytes - 1, cycles, what}};
         points.add(point);
       }
@@ -256,7 +262,7 @@ void add_atomics(Points& points) {
           point.counted = true;
           point.work = kWarp;
           point.data_bytes = 4 * kKb + warps * 4096 + blocks * u64{131072};
-          point.before = {points.everywhere("touch", {point.data_bytes / 32, 32})};
+          point.before = {points.everywhere("touch", {point.data_bytes / 32, 32, 0})};
           point.measured = {"atomics",
                             blocks,
                             static_cast<u32>(warps * kWarp),

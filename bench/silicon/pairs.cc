@@ -187,7 +187,8 @@ class Harness {
 
   void run() {
     attempt("streams", [&] { streams(); });
-    attempt("mps", [&] { mps(); });
+    attempt("mps", [&] { mps(false); });
+    attempt("mps-pinned", [&] { mps(true); });
     attempt("time-sliced", [&] { time_sliced(); });
     alone_.finish();
     together_.finish();
@@ -219,7 +220,8 @@ class Harness {
     }
   }
 
-  void mps() {
+  /// The processes have percentages of the threads, or all of them and SMs of their own, where blocks elsewhere leave.
+  void mps(bool pinned) {
     const std::string pipes = fmt::format("/tmp/silicon_mps_{}", getpid()), logs = to_ + "/mps_log";
     std::filesystem::create_directories(pipes);
     std::filesystem::create_directories(logs);
@@ -228,15 +230,15 @@ class Harness {
       input_error("nvidia-cuda-mps-control does not start, so nothing was measured under MPS");
     try {
       for (const Split& split : kSplits) {
-        Sharing sharing{"mps", split.name, {}, {}, options_.lead + 2'000'000, options_.window};
+        Sharing sharing{pinned ? "mps-pinned" : "mps", split.name, {}, {}, options_.lead + 2'000'000, options_.window};
         for (const u32 percent : {split.percent, 100 - split.percent})
           sharing.workers.push_back(std::make_unique<Worker>(
               folder_, 1,
               Worker::Settings{{"CUDA_MPS_PIPE_DIRECTORY", pipes},
                                {"CUDA_MPS_LOG_DIRECTORY", logs},
-                               {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", percent)}}));
-        note_machine(*sharing.workers[0]);
-        sharing.sides = {Side{0, 0}, Side{0, 1}};
+                               {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", pinned ? 100 : percent)}}));
+        const u32 first = split.sms_of_first(note_machine(*sharing.workers[0]));
+        sharing.sides = {Side{0, 0, 0, pinned ? first : 1024}, Side{0, 1, pinned ? first : 0, 1024}};
         measure_all(sharing);
       }
     } catch (...) {

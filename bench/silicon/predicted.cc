@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,13 +21,16 @@
 namespace terrace::silicon {
 namespace {
 
+/// A tenant has 32 GB of memory in all (GuestMemory); one of the kernels would have that much for itself.
+constexpr u64 kMostBytes = u64{31} << 30;
+
 /// A tenant's kernel, launched once.
 class TenantProgram final : public Program {
  public:
   TenantProgram(const TenantTask& task, u32 sms) : task_(task), sms_(sms) {}
 
   void allocate(GuestMemory& memory) override {
-    data_ = {memory, "data", tenant_kernels()[task_.tenant].bytes / sizeof(u64)};
+    data_ = {memory, "data", std::min(tenant_kernels()[task_.tenant].bytes, task_.most_bytes) / sizeof(u64)};
     out_ = {memory, "out", kTenantOutWords};
   }
   void initialise(GuestMemory&) override { launched_ = false; }
@@ -72,7 +75,7 @@ std::vector<TenantCount> simulate_run(const PredictOptions& options, const Devic
   for (const u32 tenant : run.tenants) {
     memories.push_back(std::make_unique<GuestMemory>(PageSize(request.config.pages.bytes)));
     streams.push_back(make_stream(code, *memories.back(), request.config.sm.warp_width));
-    const TenantTask task{tenant, 0, 1024, options.lead, options.lead + options.window};
+    const TenantTask task{tenant, 0, 1024, options.lead, options.lead + options.window, kMostBytes};
     programs.push_back(std::make_unique<TenantProgram>(task, request.config.sm.count));
     programs.back()->allocate(*memories.back());
     request.given.push_back({tenant_kernels()[tenant].name, programs.back().get(), memories.back().get(),

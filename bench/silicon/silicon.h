@@ -34,7 +34,7 @@ void write_programs(const std::string& folder, const std::string& to, const Poin
 struct PairOptions {
   u64 budget = 240;                           // seconds
   u64 lead = 4'000'000, window = 12'000'000;  // nanoseconds: before a window, and its length
-  std::vector<std::string> modes;             // streams, mps, time-sliced; all when empty
+  std::vector<std::string> modes;             // streams, mps, mps-pinned, time-sliced; all when empty
 };
 /// Pairs of kernels that share the GPU, and each of them alone: pairs.json and alone.json in the folder `to`.
 void measure_pairs(const std::string& folder, const std::string& to, const PairOptions& options);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -20,7 +21,7 @@ const std::vector<TenantKernel>& tenant_kernels() {
       {"mixed", "tenant_mixed", 1024, 4 * kGb},          {"random", "tenant_random_read", 1024, 4 * kGb},
       {"update", "tenant_random_update", 1024, 4 * kGb}, {"atomics", "tenant_random_add", 1024, kMb},
       {"chase", "tenant_chase", 256, 4 * kGb},           {"chase_l2", "tenant_chase", 256, 16 * kMb},
-      {"pages", "tenant_pages", 256, 24 * kGb},
+      {"pages", "tenant_pages", 256, 32 * kGb},
   };
   return kAll;
 }
@@ -60,7 +61,11 @@ Launch tenant_launch(const TenantTask& task, u64 data, u64 out, u32 sms) {
   launch.kernel = kernel.kernel;
   launch.grid = {sms * kBlocksPerSm};
   launch.block = {kernel.threads};
-  launch.argument(data).argument(out).argument(kernel.bytes).argument(task.first_sm).argument(task.end_sm);
+  launch.argument(data)
+      .argument(out)
+      .argument(std::min(kernel.bytes, task.most_bytes))
+      .argument(task.first_sm)
+      .argument(task.end_sm);
   launch.argument(u64{sms}).argument(task.start).argument(task.end);
   return launch;
 }

@@ -42,7 +42,8 @@ inline constexpr u32 kTenantOutWords = 2 * 1024 + 8;
 struct TenantTask {
   u32 tenant = 0;
   u64 first_sm = 0, end_sm = 1024;
-  u64 start = 0, end = 0;  // of the window
+  u64 start = 0, end = 0;    // of the window
+  u64 most_bytes = ~u64{0};  // of its data, where there is less than it asks for
 };
 Launch tenant_launch(const TenantTask& task, u64 data, u64 out, u32 sms);
 
