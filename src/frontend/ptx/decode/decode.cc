@@ -102,6 +102,7 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"subc", decode_carry, kInt},
     {"tanh", decode_approx, kSpec},
     {"testp", decode_testp, kInt},
+    {"tex", decode_tex, kMem},
     {"trap", decode_trap, kCtl},
     {"vote", decode_vote, kInt},
     {"xor", decode_logic, kInt},
@@ -115,9 +116,8 @@ struct Refusal {
   std::string_view remedy;
 };
 constexpr std::array kRefusals = std::to_array<Refusal>({
-    {"tex", "textures are not supported; read plain global memory instead"},
-    {"tld4", "textures are not supported; read plain global memory instead"},
-    {"txq", "textures are not supported; read plain global memory instead"},
+    {"tld4", "gathering from textures is not supported; read single texels with tex instead"},
+    {"txq", "queries of textures are not supported; pass their sizes to the kernel instead"},
     {"su", "surfaces are not supported; use plain global memory instead"},
     {"wmma", "tensor instructions are not supported; use fma instead"},
     {"mma", "tensor instructions are not supported; use fma instead"},

@@ -48,6 +48,7 @@ void Machine::clear() {
   for (const LocalMemory& local : local_memories_) memory_.free(local.first);
   local_memories_.clear();
   modules_.clear();
+  textures_.clear();
   if (runtime_.heap.placed()) memory_.free(runtime_.heap.first());
   runtime_.heap.leave();
 }
