@@ -67,6 +67,33 @@ struct PeerCopy3D {
   int to_device;
   Extent extent;
 };
+/// cudaChannelFormatDesc: bits of each component, and a cudaChannelFormatKind.
+struct ChannelFormat {
+  int bits[4];
+  int kind;
+};
+/// Bytes of a texel, or 0 where its components are not one, two or four of the same 8, 16 or 32 bits.
+std::size_t texel_bytes(const ChannelFormat& format);
+/// cudaArray: one or two dimensions, row by row.
+struct Array {
+  void* first;
+  std::size_t pitch, width, height;  // in texels; height 0: one dimension
+  ChannelFormat format;
+  std::size_t rows() const { return height == 0 ? 1 : height; }
+  std::size_t row_bytes() const { return width * texel_bytes(format); }
+};
+/// The array, if it is one.
+const Array* find_array(const void* array);
+void forget_arrays();
+/// Between rows of an array and pitched memory; x in bytes.
+int copy_array(void* array, std::size_t x, std::size_t y, void* memory, std::size_t pitch, std::size_t width,
+               std::size_t height, int kind, bool to_array, std::uint64_t stream, bool async);
+/// As if the array had one row; x in bytes.
+int copy_array_bytes(void* array, std::size_t x, std::size_t y, void* memory, std::size_t bytes, int kind,
+                     bool to_array, std::uint64_t stream, bool async);
+int copy_between_arrays(void* to, std::size_t to_x, std::size_t to_y, const void* from, std::size_t from_x,
+                        std::size_t from_y, std::size_t width, std::size_t height, std::uint64_t stream);
+
 /// cudaLaunchAttribute: a number and 64 bytes whose meaning depends on it.
 struct LaunchAttribute {
   int which;

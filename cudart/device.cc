@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "api.h"
@@ -12,6 +13,10 @@ namespace {
 
 constexpr int kComputeMajor = 9, kComputeMinor = 0;   // as the PTX that the simulator reads
 constexpr int kLimitMallocHeapSize = 2, kLimits = 7;  // as CUDA numbers them
+
+// Sizes of textures: those of compute capability 9.0.
+constexpr int kTexture1D = 131072, kTextureLinear1D = 1 << 28;
+constexpr int kTexture2D[] = {131072, 65536}, kTexturePitched[] = {131072, 65000, 2097120};
 
 constexpr const char* kBusId = "0000:00:00.0";
 
@@ -28,7 +33,7 @@ struct Properties13 {
   int major, minor;
   std::size_t texture_align, texture_pitch_align;
   int sms, integrated, maps_host_memory;
-  int textures[34];  // sizes of textures and surfaces
+  int texture_1d, mipmap_1d, texture_2d[2], mipmap_2d[2], texture_pitched[3], textures[30];  // the rest, and surfaces
   std::size_t surface_align;
   int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, copy_engines, unified_addressing, bus_width,
       l2_bytes, persisting_l2, threads_per_sm, stream_priorities, global_l1, local_l1;
@@ -53,7 +58,7 @@ struct Properties12 {
   int major, minor;
   std::size_t texture_align, texture_pitch_align;
   int overlap, sms, timeout, integrated, maps_host_memory, mode;
-  int textures[35];
+  int texture_1d, mipmap_1d, texture_linear_1d, texture_2d[2], mipmap_2d[2], texture_pitched[3], textures[30];
   std::size_t surface_align;
   int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, copy_engines, unified_addressing, memory_clock_khz,
       bus_width, l2_bytes, persisting_l2, threads_per_sm, stream_priorities, global_l1, local_l1;
@@ -65,6 +70,9 @@ struct Properties12 {
   std::size_t reserved_shared;
   int more[20], reserved[56];
 };
+
+// As large as the programs' own.
+static_assert(sizeof(Properties13) == 1008 && sizeof(Properties12) == 1032);
 
 template <class Properties>
 int describe(Properties* to, int device) {
@@ -88,6 +96,10 @@ int describe(Properties* to, int device) {
   to->minor = kComputeMinor;
   to->texture_align = 512;
   to->texture_pitch_align = 32;
+  to->texture_1d = kTexture1D;
+  std::copy(std::begin(kTexture2D), std::end(kTexture2D), to->texture_2d);
+  std::copy(std::begin(kTexturePitched), std::end(kTexturePitched), to->texture_pitched);
+  if constexpr (requires { to->texture_linear_1d; }) to->texture_linear_1d = kTextureLinear1D;
   to->sms = static_cast<int>(facts.sms);
   to->maps_host_memory = 1;
   to->concurrent_kernels = 1;
@@ -152,6 +164,17 @@ int attribute(int which) {
       return 1;
     case 16:
       return static_cast<int>(facts.sms);
+    case 21:
+      return kTexture1D;
+    case 22:
+    case 23:
+      return kTexture2D[which - 22];
+    case 69:
+      return kTextureLinear1D;
+    case 70:
+    case 71:
+    case 72:
+      return kTexturePitched[which - 70];
     case 37:
       return 256;
     case 38:

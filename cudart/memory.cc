@@ -162,9 +162,28 @@ int fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t 
   return link.ask_status(Call::kSet, fields);
 }
 
+/// Arrays have no depth here, and widths are in texels where an array takes part.
+static int copy3d_of_arrays(const Copy3D& how, std::uint64_t stream, bool async) {
+  const Array* array = find_array(how.to_array != nullptr ? how.to_array : how.from_array);
+  if (array == nullptr) return kInvalidHandle;
+  if (how.extent.depth != 1 || how.from_at.z != 0 || how.to_at.z != 0) return kInvalidValue;
+  const std::size_t texel = texel_bytes(array->format), width = how.extent.width * texel, height = how.extent.height;
+  const auto memory = [](const PitchedPointer& where, const Position& at) {
+    return static_cast<char*>(where.first) + at.y * where.pitch + at.x;
+  };
+  if (how.to_array != nullptr && how.from_array != nullptr)
+    return copy_between_arrays(how.to_array, how.to_at.x * texel, how.to_at.y, how.from_array, how.from_at.x * texel,
+                               how.from_at.y, width, height, stream);
+  if (how.to_array != nullptr)
+    return copy_array(how.to_array, how.to_at.x * texel, how.to_at.y, memory(how.from, how.from_at), how.from.pitch,
+                      width, height, how.kind, true, stream, async);
+  return copy_array(how.from_array, how.from_at.x * texel, how.from_at.y, memory(how.to, how.to_at), how.to.pitch,
+                    width, height, how.kind, false, stream, async);
+}
+
 int copy3d(const Copy3D* how, std::uint64_t stream, bool async) {
   if (how == nullptr) return kInvalidValue;
-  if (how->from_array != nullptr || how->to_array != nullptr) return unserved("cudaMemcpy3D of arrays");
+  if (how->from_array != nullptr || how->to_array != nullptr) return copy3d_of_arrays(*how, stream, async);
   const auto place = [](const PitchedPointer& where, const Position& at, std::size_t z) {
     return static_cast<char*>(where.first) + ((at.z + z) * where.height + at.y) * where.pitch + at.x;
   };
@@ -366,6 +385,7 @@ TERRACE_API int cudaDeviceReset() {
   link.reset();
   buffers().clear();
   forget_streams();
+  forget_arrays();
   return done(status);
 }
 TERRACE_API int cudaThreadExit() {

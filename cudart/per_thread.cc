@@ -24,6 +24,14 @@ TERRACE_API int cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* fr
                                   std::size_t width, std::size_t height, int kind, cudaStream_t stream);
 TERRACE_API int cudaMemcpy3DAsync(const Copy3D* how, cudaStream_t stream);
 TERRACE_API int cudaMemcpy3DPeerAsync(const PeerCopy3D* how, cudaStream_t stream);
+TERRACE_API int cudaMemcpy2DToArrayAsync(void* to, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                                         std::size_t width, std::size_t height, int kind, cudaStream_t stream);
+TERRACE_API int cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const void* from, std::size_t x, std::size_t y,
+                                           std::size_t width, std::size_t height, int kind, cudaStream_t stream);
+TERRACE_API int cudaMemcpyToArrayAsync(void* to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                                       int kind, cudaStream_t stream);
+TERRACE_API int cudaMemcpyFromArrayAsync(void* to, const void* from, std::size_t x, std::size_t y, std::size_t bytes,
+                                         int kind, cudaStream_t stream);
 TERRACE_API int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                         int kind, cudaStream_t stream);
 TERRACE_API int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind,
@@ -132,6 +140,24 @@ TERRACE_API int cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
 TERRACE_API int cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
   return cudaEventRecordWithFlags(event, own(stream), flags);
 }
+TERRACE_API int cudaMemcpy2DToArrayAsync_ptsz(void* to, std::size_t x, std::size_t y, const void* from,
+                                              std::size_t pitch, std::size_t width, std::size_t height, int kind,
+                                              cudaStream_t stream) {
+  return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, own(stream));
+}
+TERRACE_API int cudaMemcpy2DFromArrayAsync_ptsz(void* to, std::size_t pitch, const void* from, std::size_t x,
+                                                std::size_t y, std::size_t width, std::size_t height, int kind,
+                                                cudaStream_t stream) {
+  return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, own(stream));
+}
+TERRACE_API int cudaMemcpyToArrayAsync_ptsz(void* to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                                            int kind, cudaStream_t stream) {
+  return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, own(stream));
+}
+TERRACE_API int cudaMemcpyFromArrayAsync_ptsz(void* to, const void* from, std::size_t x, std::size_t y,
+                                              std::size_t bytes, int kind, cudaStream_t stream) {
+  return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, own(stream));
+}
 TERRACE_API int cudaMemPrefetchAsync_ptsz() {
   return kSuccess;
 }
@@ -168,4 +194,27 @@ TERRACE_API int cudaMemset2D_ptds(void* to, std::size_t pitch, int value, std::s
 }
 TERRACE_API int cudaMemset3D_ptds(PitchedPointer to, int value, Extent extent) {
   return done(fill3d(to, value, extent, number(kOfThisThread)));
+}
+TERRACE_API int cudaMemcpy2DToArray_ptds(void* to, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                                         std::size_t width, std::size_t height, int kind) {
+  return done(
+      copy_array(to, x, y, const_cast<void*>(from), pitch, width, height, kind, true, number(kOfThisThread), false));
+}
+TERRACE_API int cudaMemcpy2DFromArray_ptds(void* to, std::size_t pitch, const void* from, std::size_t x, std::size_t y,
+                                           std::size_t width, std::size_t height, int kind) {
+  return done(
+      copy_array(const_cast<void*>(from), x, y, to, pitch, width, height, kind, false, number(kOfThisThread), false));
+}
+TERRACE_API int cudaMemcpyToArray_ptds(void* to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                                       int kind) {
+  return done(copy_array_bytes(to, x, y, const_cast<void*>(from), bytes, kind, true, number(kOfThisThread), false));
+}
+TERRACE_API int cudaMemcpyFromArray_ptds(void* to, const void* from, std::size_t x, std::size_t y, std::size_t bytes,
+                                         int kind) {
+  return done(copy_array_bytes(const_cast<void*>(from), x, y, to, bytes, kind, false, number(kOfThisThread), false));
+}
+TERRACE_API int cudaMemcpy2DArrayToArray_ptds(void* to, std::size_t to_x, std::size_t to_y, const void* from,
+                                              std::size_t from_x, std::size_t from_y, std::size_t width,
+                                              std::size_t height, int) {
+  return done(copy_between_arrays(to, to_x, to_y, from, from_x, from_y, width, height, number(kOfThisThread)));
 }

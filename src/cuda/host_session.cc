@@ -43,6 +43,7 @@ bool HostSession::needs_wait(const Message& message) const {
     case Call::kWait:
     case Call::kReset:
     case Call::kHeapBytes:
+    case Call::kTextureDestroy:
     case Call::kGoodbye:
     case Call::kLoadModule:     // its variables are written
     case Call::kManagedSymbol:  // its variable is read
@@ -134,6 +135,12 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
       break;
     case Call::kHeapBytes:
       heap(fields, answer);
+      break;
+    case Call::kTextureCreate:
+      create_texture(fields, answer);
+      break;
+    case Call::kTextureDestroy:
+      destroy_texture(fields, answer);
       break;
     default:
       answer.status = Status::kInvalidValue;

@@ -106,6 +106,8 @@ class HostSession {
   void event(Call call, Reader& fields, Answer& answer);
   void launch(Reader& fields, Answer& answer);
   void occupancy(Reader& fields, Answer& answer);
+  void create_texture(Reader& fields, Answer& answer);
+  void destroy_texture(Reader& fields, Answer& answer);
   void describe_device(Answer& answer) const;
   void heap(Reader& fields, Answer& answer);
   void deliver_printed(std::vector<Message>& answers);

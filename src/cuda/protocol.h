@@ -50,6 +50,8 @@ enum class Call : std::uint32_t {
   kReset,             // frees everything
   kHeapBytes,         // whether to change it, bytes -> bytes of the device heap
   kManagedSymbol,     // module, name -> address, bytes; from now on it is managed memory
+  kTextureCreate,     // TextureFacts, as fields -> texture object
+  kTextureDestroy,    // texture object
   // From the simulator.
   kAnswer = 100,
   kReadDone,      // number of the read, bytes: goes ahead of an answer
@@ -100,6 +102,15 @@ struct DeviceFacts {
   std::uint64_t memory_bytes = 0;
   std::uint32_t sms = 0, warp_width = 32, sm_warps = 0, sm_blocks = 0, sm_registers = 0, sm_shared_bytes = 0;
   std::uint32_t core_mhz = 0, l2_bytes = 0;
+};
+
+/// A texture object: where its texels lie and how they are read. Numbers are CUDA's.
+struct TextureFacts {
+  std::uint64_t first = 0, pitch = 0, width = 0, height = 1;  // in texels
+  std::uint32_t channels = 1, channel_bytes = 4, kind = 0;    // kind: signed, unsigned, float
+  std::uint32_t outside[2] = {}, linear_filter = 0, normalized_coordinates = 0, normalized_values = 0;
+  std::uint32_t plain_memory = 0;
+  std::uint32_t border[4] = {};  // floats, as bits
 };
 
 class Writer {

@@ -37,6 +37,15 @@ TEST(CudaCalls, ServeManagedVariablesAtOneAddressOnBothSides) {
   EXPECT_EQ(outcome.err, "");
 }
 
+TEST(CudaCalls, ServeArraysAndTextureObjects) {
+  const Outcome outcome = run_program("textures_zstd");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("textures passed\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err,
+            "terrace: cudaCreateTextureObject with sRGB is not supported\n"
+            "terrace: cudaCreateTextureObject of mipmaps is not supported\n");
+}
+
 TEST(CudaCalls, AreAllThereAndNameThemselvesWhereTheyAreNotServed) {
   constexpr int kNotSupported = 801;
   for (const char* name : {"libcudart.so.12", "libcudart.so.13"}) {

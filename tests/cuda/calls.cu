@@ -369,6 +369,25 @@ static void host_memory() {
   REFUSED(cudaHostRegister(nullptr, 4, 0), kInvalidValue);
 }
 
+/// Some fields of CUDA 13's cudaDeviceProp, at their places; the same can be asked one by one.
+static void device_properties() {
+  struct Field {
+    size_t offset;
+    int attribute;
+  };
+  static unsigned char properties[4096];
+  OK(cudaGetDeviceProperties(properties, 0));
+  const Field fields[] = {{308, 10}, {320, 1},  {384, 16}, {396, 21}, {404, 22}, {560, 31},
+                          {584, 40}, {596, 38}, {604, 39}, {672, 97}, {688, 106}};
+  for (const Field& field : fields) {
+    int value = 0, asked = -1;
+    memcpy(&value, properties + field.offset, sizeof value);
+    OK(cudaDeviceGetAttribute(&asked, field.attribute, 0));
+    if (value != asked || value == 0) fprintf(stderr, "offset %zu has %d, not %d\n", field.offset, value, asked);
+    EXPECT(value == asked && value != 0);
+  }
+}
+
 static void device_calls() {
   int number = -1, other = -1;
   unsigned flags = 9;
@@ -458,6 +477,7 @@ int main() {
   function_attributes();
   host_memory();
   device_calls();
+  device_properties();
   error_texts();
   threads();
   // What was made before a reset is made again.

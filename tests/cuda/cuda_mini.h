@@ -102,6 +102,32 @@ struct cudaLaunchConfig_t {
 struct cudaChannelFormatDesc {
   int x, y, z, w, f;
 };
+struct cudaResourceDesc {
+  int resType;
+  union {
+    void* array;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+    int reserved[32];
+  } res;
+};
+struct cudaTextureDesc {
+  int addressMode[3], filterMode, readMode, sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization, seamlessCubemap;
+};
 
 extern "C" {
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
@@ -220,6 +246,33 @@ cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaHostGetFlags(unsigned*, void*);
 cudaError_t cudaMemAdvise(const void*, size_t, int, int);
 cudaChannelFormatDesc cudaCreateChannelDesc(int, int, int, int, int);
+cudaError_t cudaMallocArray(void**, const cudaChannelFormatDesc*, size_t, size_t, unsigned);
+cudaError_t cudaMalloc3DArray(void**, const cudaChannelFormatDesc*, cudaExtent, unsigned);
+cudaError_t cudaFreeArray(void*);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned*, void*);
+cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc*, const void*);
+#define TWICE(async, now)                                                                                              \
+  cudaError_t cudaMemcpy2DToArrayAsync##async(void*, size_t, size_t, const void*, size_t, size_t, size_t,              \
+                                              cudaMemcpyKind, cudaStream_t);                                           \
+  cudaError_t cudaMemcpy2DFromArrayAsync##async(void*, size_t, const void*, size_t, size_t, size_t, size_t,            \
+                                                cudaMemcpyKind, cudaStream_t);                                         \
+  cudaError_t cudaMemcpyToArrayAsync##async(void*, size_t, size_t, const void*, size_t, cudaMemcpyKind, cudaStream_t); \
+  cudaError_t cudaMemcpyFromArrayAsync##async(void*, const void*, size_t, size_t, size_t, cudaMemcpyKind,              \
+                                              cudaStream_t);                                                           \
+  cudaError_t cudaMemcpy2DToArray##now(void*, size_t, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind);    \
+  cudaError_t cudaMemcpy2DFromArray##now(void*, size_t, const void*, size_t, size_t, size_t, size_t, cudaMemcpyKind);  \
+  cudaError_t cudaMemcpyToArray##now(void*, size_t, size_t, const void*, size_t, cudaMemcpyKind);                      \
+  cudaError_t cudaMemcpyFromArray##now(void*, const void*, size_t, size_t, size_t, cudaMemcpyKind);                    \
+  cudaError_t cudaMemcpy2DArrayToArray##now(void*, size_t, size_t, const void*, size_t, size_t, size_t, size_t,        \
+                                            cudaMemcpyKind);
+TWICE(, )
+TWICE(_ptsz, _ptds)
+#undef TWICE
+cudaError_t cudaCreateTextureObject(unsigned long long*, const cudaResourceDesc*, const cudaTextureDesc*, const void*);
+cudaError_t cudaDestroyTextureObject(unsigned long long);
+cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc*, unsigned long long);
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc*, unsigned long long);
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t*, const cudaChannelFormatDesc*, int);
 cudaError_t cudaChooseDevice(int*, const void*);
 cudaError_t cudaInitDevice(int, unsigned, unsigned);
 cudaError_t cudaSetDeviceFlags(unsigned);

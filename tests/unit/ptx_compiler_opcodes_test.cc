@@ -74,7 +74,10 @@ std::string statement(const std::string& opcode) {
   if (base == "bra") return opcode + " DONE;";
   if (base == "bar") return opcode + " 0;";
   if (base == "call") return opcode + " nothing;";
-  if (base == "tex") return opcode + " {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];";
+  if (base == "tex") {
+    const std::string at = reg(type, 5) + (opcode.find(".2d.") != opcode.npos ? ", " + reg(type, 6) : "");
+    return opcode + " " + list_of(opcode, parts[parts.size() - 2]) + ", [%rd1, {" + at + "}];";
+  }
   if (base == "st" && opcode.find(".param") != opcode.npos)
     return "{ .param .b64 argument; " + opcode + " [argument], " + reg(type, 1) + "; }";
   if (base == "ld") return opcode + " " + list_of(opcode, type) + ", " + address(opcode) + ";";
@@ -125,13 +128,6 @@ TEST(PtxCompilerOpcodes, EveryStringListedAsAcceptedIsDecoded) {
   const Words accepted = documented("accepted");
   EXPECT_GT(accepted.size(), 250u);
   for (const std::string& opcode : accepted) EXPECT_EQ(answer(opcode), "") << statement(opcode);
-}
-
-TEST(PtxCompilerOpcodes, EveryStringListedAsRefusedIsRefusedForTheReasonGiven) {
-  const Words refused = documented("refused");
-  EXPECT_EQ(refused.size(), 2u);
-  for (const std::string& opcode : refused)
-    EXPECT_NE(answer(opcode).find("textures are not supported"), std::string::npos) << answer(opcode);
 }
 
 }  // namespace

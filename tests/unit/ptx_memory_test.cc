@@ -325,5 +325,15 @@ TEST(PtxMemory, DivisionByZeroGivesAllOnesAndStopsNobody) {
   for (u32 t = 0; t < 32; ++t) EXPECT_EQ(result[t], ~0u);  // quotient and remainder, as on an H200
 }
 
+TEST(PtxMemory, ATableOfFunctionsKeepsNoKernelFromRunning) {
+  Harness harness(
+      module_text(".func virtual_one() { ret; }\n.visible .global .align 8 .u64 table[2] = {0, virtual_one};\n"
+                  ".visible .entry k(.param .u64 to) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [to];\n"
+                  "st.global.u64 [%rd1], 7;\nret;\n}\n"));
+  const auto results = harness.buffer("results", std::vector<u64>(1));
+  harness.run(1, 1, results);
+  EXPECT_EQ(harness.read(results)[0], 7u);
+}
+
 }  // namespace
 }  // namespace terrace::ptx

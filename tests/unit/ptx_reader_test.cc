@@ -152,9 +152,17 @@ TEST(PtxReader, AnUnknownInstructionIsRefusedByName) {
       "newer kinds");
 }
 
-TEST(PtxReader, ATextureFetchIsRefusedWithARemedy) {
-  EXPECT_EQ(refusal_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex, {%r1}];"),
-            "test.ptx:11: tex.1d.v4.f32.s32: textures are not supported; read plain global memory instead");
+TEST(PtxReader, TexturesOfKindsThatAreNotThereAreRefusedWithARemedy) {
+  EXPECT_EQ(
+      refusal_of("tex.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f3}];"),
+      "test.ptx:11: tex.3d.v4.f32.f32: textures of this kind are not supported; use one or two dimensions without "
+      "layers or mipmaps");
+  EXPECT_EQ(refusal_of("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, %rd1, {%r1}];"),
+            "test.ptx:11: tex.1d.v4.f32.s32: the place must be [texture object, {coordinates}]; compile for texture "
+            "objects, without samplers");
+  EXPECT_EQ(
+      refusal_of("txq.width.b32 %r1, [%rd1];"),
+      "test.ptx:11: txq.width.b32: queries of textures are not supported; pass their sizes to the kernel instead");
 }
 
 TEST(PtxReader, BulkCopiesAreRefusedWithARemedy) {

@@ -109,6 +109,7 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"subc", decode_carry, kInt},
     {"tanh", decode_approx, kSpec},
     {"testp", decode_testp, kInt},
+    {"tex", decode_tex, kMem},
     {"trap", decode_trap, kCtl},
     {"vote", decode_vote, kInt},
     {"wmma", decode_wmma, kTensor},
@@ -123,9 +124,8 @@ struct Refusal {
   std::string_view remedy;
 };
 constexpr std::array kRefusals = std::to_array<Refusal>({
-    {"tex", "textures are not supported; read plain global memory instead"},
-    {"tld4", "textures are not supported; read plain global memory instead"},
-    {"txq", "textures are not supported; read plain global memory instead"},
+    {"tld4", "gathering from textures is not supported; read single texels with tex instead"},
+    {"txq", "queries of textures are not supported; pass their sizes to the kernel instead"},
     {"su", "surfaces are not supported; use plain global memory instead"},
     {"wgmma", "this tensor instruction is not supported; use mma or wmma instead"},
     {"tcgen05", "this tensor instruction is not supported; use mma or wmma instead"},

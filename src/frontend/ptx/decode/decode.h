@@ -192,6 +192,7 @@ void decode_ld(Decoding&);
 void decode_st(Decoding&);
 void decode_prefetch(Decoding&);
 void decode_atom(Decoding&);
+void decode_tex(Decoding&);
 
 void decode_bra(Decoding&);
 void decode_brx(Decoding&);

@@ -5,7 +5,7 @@
 //
 // Simplified: a warp is the unit of barriers, as before Volta: when some of its lanes arrive, the warp has arrived, and
 // lanes that wait elsewhere in the warp do not run meanwhile; only lanes that run apart because they waited for each other
-// are gathered first (strands.h). Indirect calls and textures are refused. Integer
+// are gathered first (strands.h). Indirect calls are refused. Integer
 // division by zero gives all ones, quotient and remainder (docs/ptx.md).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,6 +23,7 @@
 #include "frontend/inst_stream.h"
 #include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/execution.h"
+#include "frontend/ptx/execute/texture.h"
 #include "frontend/ptx/read/module.h"
 
 namespace terrace::ptx {
@@ -97,6 +98,9 @@ class Machine final : public InstStream {
   /// Without a printer, text waits here.
   std::string take_printed() { return runtime_.take_printed(); }
 
+  /// Texture objects that kernels may name.
+  TextureTable& textures() { return textures_; }
+
   // For handlers.
   DeviceRuntime& runtime() { return runtime_; }
   void raise_fault(Execution& x, u32 lane, const std::string& what);
@@ -163,6 +167,7 @@ class Machine final : public InstStream {
   std::deque<PendingAtomic> atomics_;
   std::vector<u32> free_atomics_;
   DeviceRuntime runtime_;
+  TextureTable textures_;
   Printer printer_;
 };
 
