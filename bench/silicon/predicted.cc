@@ -88,6 +88,20 @@ std::vector<TenantCount> simulate_run(const PredictOptions& options, const Devic
   return counts;
 }
 
+/// Nothing when it cannot be simulated, which the file says.
+std::vector<TenantCount> attempt(JsonFile& file, const PredictOptions& options, const DeviceCode& code,
+                                 const Run& run) {
+  try {
+    return simulate_run(options, code, run);
+  } catch (const InputError& error) {
+    std::string names;
+    for (const u32 tenant : run.tenants)
+      names += fmt::format("{}{}", names.empty() ? "" : " ", tenant_kernels()[tenant].name);
+    file.problem(names, error.what());
+    return {};
+  }
+}
+
 std::string side_json(const char* prefix, const TenantCount& count, u64 window) {
   const double rate = static_cast<double>(count.units) * 1e6 / static_cast<double>(window);
   return fmt::format("\"{0}sms\": {1}, \"{0}units_per_million_cycles\": {2}", prefix, count.sms.size(),
@@ -112,14 +126,16 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
     for (u32 side = 0; side < 2; ++side)
       for (u32 tenant = 0; tenant < tenant_kernels().size(); ++tenant) {
         if (!mine()) continue;
-        const auto counts = simulate_run(options, code, {{tenant}, {side == 0 ? first : second}});
+        const auto counts = attempt(alone, options, code, {{tenant}, {side == 0 ? first : second}});
+        if (counts.empty()) continue;
         alone.point(fmt::format("{{\"mode\": \"simulated\", \"split\": \"{}\", \"side\": {}, \"tenant\": \"{}\", {}}}",
                                 split.name, side, tenant_kernels()[tenant].name,
                                 side_json("", counts[0], options.window)));
       }
     for (const Pair& pair : pairs) {
       if (!mine()) continue;
-      const auto counts = simulate_run(options, code, {{pair.first, pair.second}, {first, second}});
+      const auto counts = attempt(together, options, code, {{pair.first, pair.second}, {first, second}});
+      if (counts.empty()) continue;
       together.point(fmt::format(
           "{{\"mode\": \"simulated\", \"split\": \"{}\", \"first\": \"{}\", \"second\": \"{}\", \"held\": {}, {}, {}}}",
           split.name, tenant_kernels()[pair.first].name, tenant_kernels()[pair.second].name, pair.held,
