@@ -2,8 +2,8 @@
 // A kernel that includes this compiles unchanged with both:
 //   clang-19 -x cuda --cuda-device-only --cuda-path=/nonexistent -nocudainc -nocudalib ... (see cmake/workloads.cmake)
 //   nvcc -arch=sm_75 -ptx -O2 -I workloads/include NAME.cu
-// The fast_ functions are one approximate PTX instruction each (two for exp and log), with both compilers: the precise
-// ones of a toolkit expand differently from release to release, and without one they do not exist.
+// The fast_ functions are one approximate PTX instruction each (two for exp and log), with both compilers. Workloads use
+// them, since the precise ones expand differently from toolkit to toolkit, and here (terrace_device/math.h).
 // SPDX-License-Identifier: MIT
 #pragma once
 

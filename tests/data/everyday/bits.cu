@@ -22,5 +22,8 @@ __global__ void bits(int* good) {
   ok = ok && max(1ll, 2ll) == 2 && min(7ul, 9ul) == 7 && abs(-2.5f) == 2.5f && llabs(-3) == 3;
   ok = ok && __float_as_int(1.0f) == 0x3f800000 && __float2int_rn(2.5f) == 2 && __float2int_ru(2.1f) == 3 &&
        __int2float_rn(7) == 7;
+  unsigned int copy;
+  memcpy(&copy, &x, sizeof x);
+  ok = ok && copy == x && lroundf(2.5f) == 3 && lrint(2.5) == 2 && pow(2, 3) == 8 && sinpif(0.5f) == 1;
   good[t] = ok;
 }

@@ -63,6 +63,12 @@ extern "C" __device__ void free(void* memory);
 extern "C" __device__ __attribute__((noreturn)) void __assertfail(const char* message, const char* file,
                                                                   unsigned int line, const char* function,
                                                                   unsigned long char_bytes);
+TERRACE_DEVICE_INLINE void* memcpy(void* to, const void* from, unsigned long bytes) {
+  return __builtin_memcpy(to, from, bytes);
+}
+TERRACE_DEVICE_INLINE void* memset(void* at, int value, unsigned long bytes) {
+  return __builtin_memset(at, value, bytes);
+}
 #define assert(condition) \
   ((condition) ? void() : __assertfail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, sizeof(char)))
 

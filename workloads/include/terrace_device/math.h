@@ -361,6 +361,35 @@ TERRACE_DEVICE_INLINE T tangent(T x) {
   return x == T(0) ? x : quadrant & 1 ? -c / s : s / c;
 }
 
+/// Half turns: the multiple of a quarter turn is exact. From 2^fraction on every number is whole and even, or has no sine.
+template <class T>
+TERRACE_DEVICE_INLINE T half_turns(T x, int& quadrant) {
+  if (!(magnitude(x) < T(1ull << Real<T>::kFraction))) {
+    // The last bit of a whole number below twice that tells whether it is odd.
+    quadrant = magnitude(x) < T(2ull << Real<T>::kFraction) && (bits_of(x) & 1) != 0 ? 2 : 0;
+    return x - x;
+  }
+  const T whole = nearest(T(2) * x);
+  quadrant = static_cast<int>(static_cast<long long>(whole) & 3);
+  const Pair<T> angle = times(Pair<T>{x - T(0.5) * whole, T(0)}, T(2) * Real<T>::kHalfPi, T(2) * Real<T>::kHalfPiRest);
+  return angle.high + angle.low;
+}
+template <class T>
+TERRACE_DEVICE_INLINE T sine_of_half_turns(T x) {
+  int quadrant;
+  const T angle = half_turns(x, quadrant);
+  const T value = quadrant & 1 ? small_cosine(angle) : small_sine(angle);
+  return angle == T(0) && (quadrant & 1) == 0 ? with_sign(T(0), x) : quadrant & 2 ? -value : value;
+}
+template <class T>
+TERRACE_DEVICE_INLINE T cosine_of_half_turns(T x) {
+  int quadrant;
+  const T angle = half_turns(x, quadrant);
+  if (angle == T(0) && (quadrant & 1) != 0) return T(0);
+  const T value = quadrant & 1 ? small_sine(angle) : small_cosine(angle);
+  return (quadrant + 1) & 2 ? -value : value;
+}
+
 /// Angles from 0 to pi / 2 of a tangent of at least 0, in two parts: tangents are brought below tan(pi / 8).
 template <class T>
 TERRACE_DEVICE_INLINE Pair<T> angle_of(T tangent) {
@@ -594,17 +623,17 @@ TERRACE_DEVICE_INLINE T above(T x, T y) {
   TERRACE_DEVICE_INLINE double name(double x, double y) { \
     return terrace_device::function(x, y);                \
   }                                                       \
-  TERRACE_DEVICE_INLINE double name(double x, float y) {  \
-    return name(x, static_cast<double>(y));               \
-  }                                                       \
-  TERRACE_DEVICE_INLINE double name(float x, double y) {  \
-    return name(static_cast<double>(x), y);               \
-  }                                                       \
   TERRACE_DEVICE_INLINE float name(float x, int y) {      \
     return name(x, static_cast<float>(y));                \
   }                                                       \
-  TERRACE_DEVICE_INLINE double name(double x, int y) {    \
-    return name(x, static_cast<double>(y));               \
+  TERRACE_DEVICE_MIXED(name, double, float)               \
+  TERRACE_DEVICE_MIXED(name, float, double)               \
+  TERRACE_DEVICE_MIXED(name, double, int)                 \
+  TERRACE_DEVICE_MIXED(name, int, double)                 \
+  TERRACE_DEVICE_MIXED(name, int, int)
+#define TERRACE_DEVICE_MIXED(name, first, second)                \
+  TERRACE_DEVICE_INLINE double name(first x, second y) {         \
+    return name(static_cast<double>(x), static_cast<double>(y)); \
   }
 TERRACE_DEVICE_MATH1(sqrt, root)
 TERRACE_DEVICE_MATH1(rsqrt, inverse_root)
@@ -620,6 +649,8 @@ TERRACE_DEVICE_MATH1(log1p, log_1_plus)
 TERRACE_DEVICE_MATH1(sin, sine)
 TERRACE_DEVICE_MATH1(cos, cosine)
 TERRACE_DEVICE_MATH1(tan, tangent)
+TERRACE_DEVICE_MATH1(sinpi, sine_of_half_turns)
+TERRACE_DEVICE_MATH1(cospi, cosine_of_half_turns)
 TERRACE_DEVICE_MATH1(asin, arc_sine)
 TERRACE_DEVICE_MATH1(acos, arc_cosine)
 TERRACE_DEVICE_MATH1(atan, arc_tangent)
@@ -641,6 +672,7 @@ TERRACE_DEVICE_MATH2(fmin, smaller)
 TERRACE_DEVICE_MATH2(fmax, larger)
 TERRACE_DEVICE_MATH2(fdim, above)
 TERRACE_DEVICE_MATH2(copysign, with_sign)
+#undef TERRACE_DEVICE_MIXED
 #undef TERRACE_DEVICE_MATH2
 #undef TERRACE_DEVICE_MATH1
 
@@ -669,7 +701,16 @@ TERRACE_DEVICE_INLINE double abs(double x) {
   return terrace_device::magnitude(x);
 }
 TERRACE_DEVICE_INLINE long lrintf(float x) {
-  return __nvvm_f2i_rn(x);
+  return __nvvm_f2ll_rn(x);
+}
+TERRACE_DEVICE_INLINE long lrint(double x) {
+  return __nvvm_d2ll_rn(x);
+}
+TERRACE_DEVICE_INLINE long lroundf(float x) {
+  return __nvvm_f2ll_rz(terrace_device::away_from_half(x));
+}
+TERRACE_DEVICE_INLINE long lround(double x) {
+  return __nvvm_d2ll_rz(terrace_device::away_from_half(x));
 }
 
 #define TERRACE_DEVICE_MINMAX(result, first, second)                                \
