@@ -167,10 +167,8 @@ TEST(Serve, RunsProgramsThatAttachAndIgnoresOthers) {
 
 TEST(Serve, AClientThatIsKilledHarmsNoOther) {
   Served served({"--clients", "2"});
-  const auto killed = served.attach("hang");
-  sleep_ms(300);
-  const auto other = served.attach("add 6");
-  killed->signal(SIGKILL);
+  const auto killed = served.attach("killed"), other = served.attach("add 6");
+  EXPECT_EQ(killed->wait().exit_code, 1000 + SIGKILL);
   EXPECT_EQ(other->wait().out, sum(6));
   EXPECT_EQ(served.wait().exit_code, 1) << "one of them did not end in good order";
 }
@@ -255,8 +253,8 @@ TEST(Serve, EndsOnASignalOrWhenNobodyComesWithWhatItHasServed) {
     EXPECT_EQ(served.clients().size(), 1u);
   }
   Served served({});
-  const auto hangs = served.attach("hang");
-  sleep_ms(500);
+  const RawClient hangs(served);
+  hangs.greet();
   served.signal(SIGTERM);
   const Outcome outcome = served.wait();
   EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
