@@ -167,7 +167,7 @@ TEST(GpuPower, EachPartIsWhatUnitsCountedTimesItsCoefficient) {
 }
 
 TEST(GpuPower, DoublingACoefficientDoublesItsPartAndChangesNothingElse) {
-  // Small caches write lines back. No double precision, and no SM without a tenant.
+  // Small caches write lines back. No double precision, no tensor instructions, and no SM without a tenant.
   const RunRequest request = power_run("srad bino", {"l2.bytes=24576"});
   const RunResult once = simulate(request);
   const Stats before = stats_of(once);
@@ -192,7 +192,7 @@ TEST(GpuPower, DoublingACoefficientDoublesItsPartAndChangesNothingElse) {
         EXPECT_EQ(is, was) << names[0] << " is doubled, and " << part.name << " changes";
         continue;
       }
-      if (part.name != "double" && part.name != "unowned_sms") {
+      if (part.name != "double" && part.name != "tensor" && part.name != "unowned_sms") {
         EXPECT_GT(was, 0u) << part.name << " is never used";
       }
       // A power over a time that is no whole number of picoseconds is rounded down, for each tenant.
@@ -272,6 +272,20 @@ TEST(GpuPower, TheWarmUpIsLeftOut) {
   request.config.run.warmup = 1400;
   const Stats stats = stats_of(simulate(request));
   EXPECT_EQ(stats.at("gpu.power.elapsed"), cycles * 1'000'000 / 700 - 2'000'000);
+}
+
+TEST(GpuPower, TensorInstructionsCostByTheirWork) {
+  GpuConfig config = machine_with("cd_24sm", {}, {"tenancy.launch_gap=0", "power.tensor_pj=700"});
+  ScriptedTenant tenant;
+  tenant.script = {{plain_inst(InstClass::kTensor, {1}, {1})}};
+  tenant.script[0].inst.tensor_work = 2048;
+  tenant.rounds = 100;
+  ScriptedTenants tenants(config, {tenant});
+  tenants.gpu().run({});
+  const Stats stats = stats_of(tenants.gpu());
+  const u64 instructions = sum_of(stats, "gpu.sm.", ".tensor{tenant=0}");
+  ASSERT_GT(instructions, 0u);
+  EXPECT_EQ(stats.at("gpu.power.tensor{tenant=0}"), instructions * 4 * 700);
 }
 
 /// One block, which needs one SM of 24.
