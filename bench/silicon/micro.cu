@@ -383,8 +383,8 @@ INSTRUCTION(popc, u32, "r", a, 0, 0, 0, "popc.b32 %0, %0;")
 INSTRUCTION(ex2, float, "f", 1.0f + a, 0, 0, 0, "ex2.approx.ftz.f32 %0, %0;")
 INSTRUCTION(rsqrt, float, "f", 1.0f + a, 0, 0, 0, "rsqrt.approx.ftz.f32 %0, %0;")
 INSTRUCTION(shfl, u32, "r", c, a & 31, b & 31, 0, "shfl.sync.bfly.b32 %0, %0, %1, 31, 0xffffffff;")
-// Two conversions: to float and back.
-INSTRUCTION(cvt, u32, "r", a, 0, 0, 0, "{ .reg .f32 t; cvt.rn.f32.u32 t, %0; cvt.rzi.u32.f32 %0, t; }")
+// A conversion to float, whose bits are the next whole number: of a conversion and its reverse nothing would be left.
+INSTRUCTION(cvt, u32, "r", a, 0, 0, 0, "{ .reg .f32 t; cvt.rn.f32.u32 t, %0; mov.b32 %0, t; }")
 // A comparison and a selection.
 INSTRUCTION(select, u32, "r", c, a, b, c, "{ .reg .pred p; setp.lt.u32 p, %0, %1; selp.b32 %0, %2, %0, p; }")
 // An addition and a logical operation: of two additions that follow each other, the driver's compiler makes one of three operands.
