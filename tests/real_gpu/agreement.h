@@ -21,4 +21,7 @@ u32 compare_workloads(Gpu& gpu, const std::string& folder, InputSize size);
 /// Every row of the opcode table of tests/unit, in a kernel of its own that the driver compiles.
 u32 compare_opcodes(Gpu& gpu, u32 cases);
 
+/// Kernels whose threads wait for each other, or call through pointers (tests/support/waiting_kernels.h).
+u32 compare_waiting(Gpu& gpu);
+
 }  // namespace terrace::real_gpu

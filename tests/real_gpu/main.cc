@@ -3,6 +3,7 @@
 //   real_gpu kernels FOLDER HASHES
 //   real_gpu workloads FOLDER SIZE
 //   real_gpu opcodes CASES
+//   real_gpu waiting
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -38,14 +39,15 @@ int act(const std::vector<std::string>& words) {
     write_kernels(words[1]);
     return 0;
   }
-  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1)) {
+  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1) || is("waiting", 0)) {
     real_gpu::Gpu gpu;
     fmt::print("GPU: {}\n", gpu.name());
+    if (words[0] == "waiting") return real_gpu::compare_waiting(gpu) != 0;
     if (words[0] == "kernels") return real_gpu::compare_kernels(gpu, words[1], words[2]) != 0;
     if (words[0] == "workloads") return real_gpu::compare_workloads(gpu, words[1], parse_input_size(words[2])) != 0;
     return real_gpu::compare_opcodes(gpu, static_cast<u32>(std::stoul(words[1]))) != 0;
   }
-  input_error("usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES");
+  input_error("usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES | waiting");
 }
 
 }  // namespace
