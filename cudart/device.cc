@@ -113,6 +113,7 @@ int describe(Properties* to, int device) {
   to->shared_per_sm = to->shared_per_block_optin = facts.sm_shared_bytes;
   to->registers_per_sm = static_cast<int>(facts.sm_registers);
   to->managed_memory = 1;
+  to->cooperative_launch = 1;
   to->blocks_per_sm = static_cast<int>(facts.sm_blocks);
   if constexpr (requires { to->clock_khz; }) {
     to->clock_khz = static_cast<int>(facts.core_mhz * 1000);
@@ -161,6 +162,7 @@ int attribute(int which) {
     case 79:
     case 80:
     case 83:
+    case 95:
       return 1;
     case 16:
       return static_cast<int>(facts.sms);

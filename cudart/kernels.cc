@@ -183,10 +183,24 @@ TERRACE_API int __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t*
   return kSuccess;
 }
 
+TERRACE_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads,
+                                                              std::size_t shared);
 TERRACE_API int cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                  cudaStream_t stream) {
   Kernel* kernel = Link::instance().kernel(host);
   return done(kernel == nullptr ? kInvalidDeviceFunction : launch(*kernel, grid, block, arguments, shared, stream));
+}
+/// Its blocks may wait for each other, so all must fit on the GPU together.
+TERRACE_API int cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                                            std::size_t shared, cudaStream_t stream) {
+  int on_sm = 0;
+  const unsigned long long blocks = 1ULL * grid.x * grid.y * grid.z, threads = 1ULL * block.x * block.y * block.z;
+  if (const int status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_sm, host, static_cast<int>(threads), shared);
+      status != kSuccess)
+    return status;
+  constexpr int kTooLarge = 720;
+  if (blocks > 1ULL * Link::instance().device().sms * static_cast<unsigned>(on_sm)) return done(kTooLarge);
+  return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
 }
 TERRACE_API int cudaLaunchKernelExC(const LaunchConfiguration* how, const void* host, void** arguments) {
   return done(launch(how, host, arguments, how == nullptr ? nullptr : how->stream));

@@ -15,6 +15,8 @@ cudaStream_t own(cudaStream_t stream) {
 
 TERRACE_API int cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                  cudaStream_t stream);
+TERRACE_API int cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                                            std::size_t shared, cudaStream_t stream);
 TERRACE_API int __cudaLaunchKernel(void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                    cudaStream_t stream);
 TERRACE_API int cudaMallocAsync(void** to, std::size_t bytes, cudaStream_t stream);
@@ -58,6 +60,10 @@ TERRACE_API int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
 TERRACE_API int cudaLaunchKernel_ptsz(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                       cudaStream_t stream) {
   return cudaLaunchKernel(host, grid, block, arguments, shared, own(stream));
+}
+TERRACE_API int cudaLaunchCooperativeKernel_ptsz(const void* host, dim3 grid, dim3 block, void** arguments,
+                                                 std::size_t shared, cudaStream_t stream) {
+  return cudaLaunchCooperativeKernel(host, grid, block, arguments, shared, own(stream));
 }
 TERRACE_API int __cudaLaunchKernel_ptsz(void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                         cudaStream_t stream) {

@@ -143,6 +143,9 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
       ->allow_extra_args(false);
   app.add_option("--limit", options.limit, "warp instructions of a launch after which it counts as endless")
       ->type_name("N");
+  app.add_option("--loop-limit", options.loop_limit,
+                 "jumps back of one warp after which it counts as an endless loop; 0: no limit")
+      ->type_name("N");
   app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare the result with a reference computed on the host");

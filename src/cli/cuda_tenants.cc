@@ -63,7 +63,8 @@ CudaTenant make_tenant(const GpuConfig& config, std::string name, u64 tenants, s
   CudaTenant tenant;
   tenant.name = std::move(name);
   tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
-  tenant.machine = std::make_unique<ptx::Machine>(*tenant.memory, ptx::MachineConfig{config.sm.warp_width});
+  tenant.machine = std::make_unique<ptx::Machine>(
+      *tenant.memory, ptx::MachineConfig{.warp_width = config.sm.warp_width, .loop_limit = config.run.loop_limit});
   tenant.program = std::make_unique<cuda::CudaProgram>(std::move(host), session_setup(config, tenants), *tenant.memory,
                                                        *tenant.machine);
   return tenant;

@@ -12,11 +12,14 @@ namespace terrace {
 
 struct DeviceCode {
   static constexpr std::string_view kPtx = "ptx";
+  /// A choice: a short loop of one warp reaches it within seconds under `exec`, and few kernels have a warp that does.
+  static constexpr u64 kLoopLimit = u64{1} << 24;
 
   std::string file;  // what messages call it
   std::string text;  // what its kind reads
   std::string kind{kPtx};
   u64 heap_bytes = u64{8} << 20;  // what kernels can take with malloc, at first as much as under CUDA
+  u64 loop_limit = kLoopLimit;    // jumps back of one warp after which it counts as endless; 0: none
 
   /// Of the text: results record which device code was run.
   u64 hash() const;

@@ -8,6 +8,13 @@
 #include "engine/interrupt.h"
 
 namespace terrace {
+namespace {
+
+/// Rounds of all resident warps between two looks for an endless loop: seldom enough to cost nothing, and often enough to
+/// tell one within a second.
+constexpr u64 kRoundsPerLook = 1u << 14;
+
+}  // namespace
 
 FunctionalCounts& FunctionalCounts::operator+=(const FunctionalCounts& other) {
   const auto add = [](auto& to, const auto& from) {
@@ -39,14 +46,19 @@ void FunctionalRunner::run(const Launch& launch) {
   ++counts_.launches;
   counts_.blocks += shape.blocks;
   std::vector<Resident> residents;
-  u64 next = 0;
+  room_ = config_.resident_blocks;
+  u64 next = 0, rounds = 0;
   while (next < shape.blocks || !residents.empty()) {
-    while (next < shape.blocks && residents.size() < config_.resident_blocks)
-      residents.push_back({stream_.begin_block(shape.launch, next++), 0});
+    while (next < shape.blocks && residents.size() < room_)
+      residents.push_back({stream_.begin_block(shape.launch, next++)});
     check_interrupt();
     bool progress = false;
     for (Resident& resident : residents) progress |= turn(resident, shape.warps_per_block);
     if (!progress) explain_barriers(residents, shape.warps_per_block);
+    const bool more = next < shape.blocks && make_room(residents);
+    if (!more && ++rounds % kRoundsPerLook == 0) {
+      if (const auto endless = stream_.find_endless_loop()) throw InputError(*endless);
+    }
     std::erase_if(residents, [&](const Resident& resident) {
       if (resident.done < shape.warps_per_block) return false;
       stream_.end_block(resident.block);
@@ -56,14 +68,26 @@ void FunctionalRunner::run(const Launch& launch) {
   stream_.end_launch(shape.launch);
 }
 
+/// If all resident blocks wait, one more may begin.
+bool FunctionalRunner::make_room(std::vector<Resident>& residents) {
+  if (room_ >= config_.most_resident_blocks) return false;
+  if (!std::all_of(residents.begin(), residents.end(), [](const Resident& r) { return r.waits; })) return false;
+  for (Resident& resident : residents) resident.polled = 0;
+  ++room_;
+  return true;
+}
+
 /// One instruction of each warp that can run. False when none could.
 bool FunctionalRunner::turn(Resident& resident, u32 warps) {
   bool progress = false;
+  resident.waits = true;
   for (u32 w = 0; w < warps; ++w) {
     const WarpRef warp = stream_.warp(resident.block, w);
     if (stream_.status(warp) != WarpStatus::kRunning) continue;
     progress = true;
     step(warp);
+    if (effect_.polls) resident.polled |= u64{1} << w;
+    resident.waits &= (resident.polled >> w & 1) != 0;
     if (effect_.status == WarpStatus::kDone) ++resident.done;
   }
   return progress;

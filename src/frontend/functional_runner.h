@@ -1,5 +1,6 @@
 // Runs a program without timing: launches in the order of issue, block after block, the warps of resident blocks in
-// turn, one instruction each. Stores take effect after each instruction and atomics at once. What it counts are facts of
+// turn, one instruction each. While all resident blocks wait for memory to change, another one begins: blocks that wait for
+// each other go on. Stores take effect after each instruction and atomics at once. What it counts are facts of
 // the program, the same on every machine: instructions by class, lines and pages touched per access.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,6 +19,8 @@ struct FunctionalConfig {
   /// Of one launch. What runs longer is taken for an endless loop.
   u64 instruction_limit = u64{10} << 30;
   bool count = true;
+  /// How many may be resident when they wait for each other: about as many as on the largest GPUs (132 SMs of 32 blocks).
+  u32 most_resident_blocks = 4096;
 };
 
 struct FunctionalCounts {
@@ -55,11 +58,14 @@ class FunctionalRunner {
   struct Resident {
     BlockRef block;
     u32 done = 0;
+    u64 polled = 0;      // warps that have polled since a block last began, as bits
+    bool waits = false;  // all that run have
   };
   void step(WarpRef warp);
   void count(const DecodedInst& inst);
   void count_addresses();
   bool turn(Resident& resident, u32 warps);
+  bool make_room(std::vector<Resident>& residents);
   [[noreturn]] void explain_barriers(const std::vector<Resident>& residents, u32 warps) const;
 
   InstStream& stream_;
@@ -68,6 +74,7 @@ class FunctionalRunner {
   StoreLog stores_;
   Effect effect_;
   u64 executed_ = 0;
+  u32 room_ = 1;  // for resident blocks
   std::string kernel_;
 };
 

@@ -305,6 +305,7 @@ std::span<const u8> GuestMemory::read(VirtAddr va, u64 bytes) const {
 
 std::span<u8> GuestMemory::write(VirtAddr va, u64 bytes) {
   check_range(va, bytes);
+  ++host_write_count_;
   host_writes_.push_back({va, bytes});
   // Whoever holds the bytes under another name must forget them too.
   if (const Allocation& own = *nearest(va); own.shared != 0) {

@@ -83,6 +83,8 @@ class GuestMemory {
     VirtAddr first;
     u64 bytes;
   };
+  /// How often the host wrote so far.
+  u64 host_write_count() const { return host_write_count_; }
   std::vector<WrittenRange> take_host_writes() { return std::exchange(host_writes_, {}); }
 
   struct Allocation {
@@ -173,6 +175,7 @@ class GuestMemory {
   };
   std::vector<Shared> shared_;  // by number, from 1
   std::vector<WrittenRange> host_writes_;
+  u64 host_write_count_ = 0;
 };
 
 /// A typed view of one allocation, for the host side of programs.

@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,8 @@ struct Effect {
   u64 shared_lanes = 0;
   AtomicRef atomic = kNoAtomic;
   u64 atomic_lanes = 0;  // lanes that `atomic` waits for: all but those of shared or local memory
+  /// The warp has jumped back in a loop that waits for memory to change: others should have their turn.
+  bool polls = false;
   /// Warps of the same block that a barrier let go because of this instruction, as bits by index in the block.
   u64 released_warps = 0;
   /// If the warp faulted: kernel, file and line, instruction, address, nearest allocation. A tenant that touches memory that
@@ -169,6 +172,10 @@ class InstStream {
 
   /// Where a warp is, in words for a person: file, line and what it waits for.
   virtual std::string whereabouts(WarpRef warp) const = 0;
+  /// Asked now and then, between cycles. If since it was last asked all warps have only gone round loops that nothing but a
+  /// change in memory can end, and nothing has changed, none will ever end: a sentence that says so. Streams whose
+  /// instructions do not depend on memory have nothing to do.
+  virtual std::optional<std::string> find_endless_loop() { return std::nullopt; }
 
   /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, status,
   /// end_block, peek and execute, and later in the cycle perform_atomic. All other calls come between cycles or, one at a time, when a cycle ends.

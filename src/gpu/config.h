@@ -9,6 +9,7 @@
 #include "config/fields.h"
 #include "config/validation.h"
 #include "dram/dram_config.h"
+#include "frontend/device_code.h"
 #include "gpu/until.h"
 #include "noc/crossbar.h"
 #include "power/power_config.h"
@@ -35,6 +36,8 @@ struct RunConfig {
   bool first_touches = false;
   u64 instruction_cap = 0;
   u64 livelock_cycles = 5'000'000;
+  u64 spin_cycles = 250'000;
+  u64 loop_limit = DeviceCode::kLoopLimit;
   bool relaunch = true;
   void describe(Fields& v) {
     v("tenants", tenants,
@@ -66,6 +69,11 @@ struct RunConfig {
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
       "cycles without an issued instruction after which the run ends as a livelock");
+    v("spin_cycles", spin_cycles, in(0, Range::kHighest),
+      "a tenant whose warps have done nothing in two stretches of this many cycles but wait, in loops, for a change in "
+      "memory that nobody makes is ended; 0: never");
+    v("loop_limit", loop_limit, in(0, Range::kHighest),
+      "jumps back of one warp after which it counts as an endless loop, and its tenant is ended; 0: no limit");
     v("relaunch", relaunch,
       "a tenant that completes starts again until every tenant has completed once, or to the end of a window");
   }

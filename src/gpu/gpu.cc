@@ -5,6 +5,7 @@
 
 #include "engine/check.h"
 #include "gpu/controllers/cpu.h"
+#include "gpu/controllers/endless_loops.h"
 #include "gpu/controllers/faults.h"
 #include "gpu/controllers/lifetimes.h"
 #include "gpu/controllers/names_audit.h"
@@ -115,7 +116,11 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0 || config_.cpu.flush_interval != 0)
     controllers_.push_back(
         std::make_unique<Cpu>(config_, static_cast<u32>(tenants_.size()), spaces_, *fbt_, translations_));
-  controllers_.push_back(std::make_unique<Faults>(sms_, fbt_.get(), table_, *presence));
+  auto faults = std::make_unique<Faults>(sms_, fbt_.get(), table_, *presence);
+  auto endless_loops =
+      config_.run.spin_cycles == 0 ? nullptr : std::make_unique<EndlessLoops>(config_.run.spin_cycles, table_, *faults);
+  controllers_.push_back(std::move(faults));
+  if (endless_loops) controllers_.push_back(std::move(endless_loops));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
   if (takes_turns()) {

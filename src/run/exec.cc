@@ -67,6 +67,12 @@ Loaded load(const ExecOptions& options) {
     loaded.instance.code = read_device_code(options.code);
     loaded.instance.code.heap_bytes = heap_bytes;
   }
+  if (!options.loop_limit.empty()) {
+    const auto limit = parse_integer(options.loop_limit);
+    if (!limit)
+      input_error("exec: --loop-limit must be a whole number of jumps back from 0 on, not {}", options.loop_limit);
+    loaded.instance.code.loop_limit = *limit;
+  }
   return loaded;
 }
 

@@ -21,6 +21,7 @@ struct ExecOptions {
   std::string seed, slice;          // short for the parameters of these names
   std::vector<std::string> params;  // key=value
   std::string code;                 // device code in place of the workload's own: a .ptx or .cu file
+  std::string loop_limit;           // jumps back of one warp; DeviceCode's when empty
   std::string limit;                // warp instructions of a launch; FunctionalConfig's when empty
   bool check = false;
   std::string json;                // where to write the result file, or empty

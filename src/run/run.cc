@@ -75,6 +75,7 @@ std::vector<Tenant> make_tenants(const GpuConfig& config) {
     Tenant tenant{names[i], spec, {}, nullptr, nullptr, shares[i]};
     tenant.instance = load_program(spec.program, parse_input_size(config.run.size), "run.tenants", config.run.seed);
     tenant.memory = std::make_unique<GuestMemory>(PageSize(config.pages.bytes));
+    tenant.instance.code.loop_limit = config.run.loop_limit;
     tenant.stream = make_stream(tenant.instance.code, *tenant.memory, config.sm.warp_width);
     tenant.instance.program->allocate(*tenant.memory);
     tenants.push_back(std::move(tenant));

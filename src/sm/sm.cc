@@ -197,6 +197,9 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
   scoreboards_[slot].set(inst, ready);
   pipe_free_[scheduler][pipe] = now + occupied;
 
+  // A warp that only polls must not keep those from issuing that it waits for.
+  if (effect_.polls) schedulers_[scheduler]->started(slot, next_age_++, warp.tenant);
+
   switch (effect_.status) {
     case WarpStatus::kRunning:
       // A branch is resolved before the next instruction is known.

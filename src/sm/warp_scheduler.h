@@ -18,7 +18,8 @@ class WarpScheduler {
   };
   virtual ~WarpScheduler() = default;
 
-  /// A new warp of a tenant took this slot; `age` grows with each warp that starts on the SM.
+  /// A new warp of a tenant took this slot, or the one that has it goes behind all others, since it waits for them; `age`
+  /// grows with each call on the SM.
   virtual void started(u32 slot, u64 age, TenantId tenant) = 0;
   /// One of the bits of `candidates`, which is not zero.
   virtual u32 pick(u64 candidates) = 0;

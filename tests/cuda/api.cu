@@ -52,6 +52,34 @@ __global__ void spin(int* data, int rounds) {
   data[1] = sum;
 }
 
+// What a barrier of cooperative groups does: one thread of each block adds to a counter that the driver places, so that its
+// highest bit changes when all have, and waits for that.
+__device__ void sync_grid() {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned high, low, before, now;
+    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
+    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
+    unsigned* counter = (unsigned*)((unsigned long long)high << 32 | low) + 1;
+    const unsigned mine = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
+    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(counter), "r"(mine) : "memory");
+    do asm volatile("ld.acquire.gpu.u32 %0,[%1];" : "=r"(now) : "l"(counter) : "memory");
+    while (((before ^ now) & 0x80000000u) == 0);
+  }
+  __syncthreads();
+}
+// Each block writes a word and then adds those of all blocks, three times.
+__global__ void sum_of_grid(int* words) {
+  int sum = 0;
+  for (int round = 1; round <= 3; ++round) {
+    if (threadIdx.x == 0) words[blockIdx.x] = round * (int)blockIdx.x;
+    sync_grid();
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += ((volatile int*)words)[b];
+    sync_grid();
+  }
+  if (threadIdx.x == 0) words[blockIdx.x] = sum;
+}
+
 // The device runtime, as CUDA's headers declare it.
 extern "C" __device__ int printf(const char* format, ...);
 extern "C" __device__ void* malloc(size_t bytes);
@@ -282,6 +310,21 @@ static void print() {
   print_squares<<<1, 1>>>(1);  // shown when the process ends
 }
 
+static void cooperate() {
+  constexpr int kTogether = 20;
+  int* words = nullptr;
+  OK(cudaMalloc((void**)&words, kTogether * sizeof(int)));
+  void* arguments[] = {&words};
+  for (int again = 0; again < 2; ++again)
+    OK(cudaLaunchCooperativeKernel((const void*)sum_of_grid, kTogether, kThreads, arguments, 0, nullptr));
+  int sums[kTogether];
+  OK(cudaMemcpy(sums, words, sizeof sums, cudaMemcpyDeviceToHost));
+  for (const int sum : sums) EXPECT(sum == (1 + 2 + 3) * kTogether * (kTogether - 1) / 2);
+  EXPECT(cudaLaunchCooperativeKernel((const void*)sum_of_grid, 1 << 20, kThreads, arguments, 0, nullptr) == 720);
+  EXPECT(cudaGetLastError() == 720 && cudaGetLastError() == 0);
+  OK(cudaFree(words));
+}
+
 int main(int argc, char** argv) {
   const char* part = argc > 1 ? argv[1] : "all";
   if (strcmp(part, "all") == 0) {
@@ -290,6 +333,7 @@ int main(int argc, char** argv) {
     kernels();
     streams();
     managed();
+    cooperate();
     OK(cudaDeviceReset());
     kernels();
     printf("all parts passed\n");

@@ -28,9 +28,14 @@ struct BuiltinBlockSize {
   __declspec(property(get = get_x)) unsigned x;
   static __device__ unsigned get_x() { return __nvvm_read_ptx_sreg_ntid_x(); }
 };
+struct BuiltinGridSize {
+  __declspec(property(get = get_x)) unsigned x;
+  static __device__ unsigned get_x() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+};
 extern const __device__ __attribute__((weak)) BuiltinIndex threadIdx;
 extern const __device__ __attribute__((weak)) BuiltinBlockIndex blockIdx;
 extern const __device__ __attribute__((weak)) BuiltinBlockSize blockDim;
+extern const __device__ __attribute__((weak)) BuiltinGridSize gridDim;
 
 typedef int cudaError_t;
 typedef struct CUstream_st* cudaStream_t;
@@ -183,6 +188,7 @@ cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaFuncSetAttribute(const void*, int, int);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaGraphCreate(void**, unsigned);
 
 // Each of these exists a second time for programs with a default stream for each thread.

@@ -23,5 +23,7 @@ u32 compare_opcodes(Gpu& gpu, u32 cases);
 
 /// Tensor instructions with so many warps of operands each, loads of matrices, asynchronous copies, barrier objects.
 u32 compare_matrices(Gpu& gpu, u32 cases);
+/// Kernels whose threads wait for each other, or call through pointers (tests/support/waiting_kernels.h).
+u32 compare_waiting(Gpu& gpu);
 
 }  // namespace terrace::real_gpu

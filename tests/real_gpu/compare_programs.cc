@@ -12,7 +12,9 @@
 #include "random_kernels/units.h"
 #include "real_gpu/agreement.h"
 #include "real_gpu/gpu_runner.h"
+#include "support/waiting_kernels.h"
 #include "text/tree.h"
+#include "timing/ptx_tenants.h"
 
 namespace terrace::real_gpu {
 namespace {
@@ -158,6 +160,26 @@ u32 compare_workloads(Gpu& gpu, const std::string& folder, InputSize size) {
                !verdict.empty() ? ""
                : bits.empty()   ? " every bit the same"
                                 : bits);
+  }
+  return differences;
+}
+
+u32 compare_waiting(Gpu& gpu) {
+  u32 differences = 0;
+  for (const WaitingKernel& kernel : waiting_kernels()) {
+    const DeviceImage image{kernel.name + ".ptx", kernel.ptx, kernel.ptx};  // the driver compiles it
+    const PtxProgramSpec spec{.ptx = kernel.ptx,
+                              .buffers = {{"lock", 1}, {"count", 1}, {"out", u64{kernel.blocks} * kernel.threads}},
+                              .numbers = {{}},
+                              .blocks = kernel.blocks,
+                              .threads = kernel.threads};
+    PtxProgram on_gpu(spec), here(spec);
+    Side there(&gpu, image), ours(nullptr, image);
+    there.run(on_gpu);
+    ours.run(here);
+    const std::string bits = difference(there, ours);
+    differences += !bits.empty();
+    fmt::print("{}:{}\n", kernel.name, bits.empty() ? " every bit the same" : bits);
   }
   return differences;
 }

@@ -4,6 +4,7 @@
 //   real_gpu workloads FOLDER SIZE
 //   real_gpu opcodes CASES
 //   real_gpu matrices CASES
+//   real_gpu waiting
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -39,9 +40,10 @@ int act(const std::vector<std::string>& words) {
     write_kernels(words[1]);
     return 0;
   }
-  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1) || is("matrices", 1)) {
+  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1) || is("matrices", 1) || is("waiting", 0)) {
     real_gpu::Gpu gpu;
     fmt::print("GPU: {}\n", gpu.name());
+    if (words[0] == "waiting") return real_gpu::compare_waiting(gpu) != 0;
     if (words[0] == "kernels") return real_gpu::compare_kernels(gpu, words[1], words[2]) != 0;
     if (words[0] == "workloads") return real_gpu::compare_workloads(gpu, words[1], parse_input_size(words[2])) != 0;
     const u32 cases = static_cast<u32>(std::stoul(words[1]));
@@ -49,7 +51,8 @@ int act(const std::vector<std::string>& words) {
     return real_gpu::compare_opcodes(gpu, cases) != 0;
   }
   input_error(
-      "usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES | matrices CASES");
+      "usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES | matrices CASES | "
+      "waiting");
 }
 
 }  // namespace

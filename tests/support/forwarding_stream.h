@@ -27,6 +27,7 @@ class ForwardingStream : public InstStream {
     return inner_.restore(launch, image, sm);
   }
   std::string whereabouts(WarpRef warp) const override { return inner_.whereabouts(warp); }
+  std::optional<std::string> find_endless_loop() override { return inner_.find_endless_loop(); }
   bool serves_threads() const override { return inner_.serves_threads(); }
 
  private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <numeric>
 
+#include "support/waiting_kernels.h"
 #include "unit/ptx_harness.h"
 
 namespace terrace::ptx {
@@ -38,7 +39,7 @@ Outcome run_locked(const std::string& text, u32 threads, u32 width = 32, u32 blo
   const auto lock = harness.buffer("lock", std::vector<u32>{0});
   const auto count = harness.buffer("count", std::vector<u32>{0, 0});
   const auto out = harness.buffer("out", std::vector<u32>(std::size_t{threads} * blocks, 0xdeadbeef));
-  config.instruction_limit = 20'000'000;
+  config.instruction_limit = 3'000'000;
   const FunctionalCounts counts = harness.run(harness.launch({blocks}, {threads}, lock, count, out), config);
   return {harness.read(count)[0], harness.read(out), counts};
 }
@@ -182,6 +183,28 @@ TEST_P(PtxProgress, ALaneThatExitsLetsTheOthersGoOn) {
   for (u32 t = 1; t < 40; ++t) EXPECT_EQ(outcome.out[t], 1 + t);
 }
 
+TEST(PtxProgress, KernelsForARealGpuGiveWhatTheyShould) {
+  for (const WaitingKernel& kernel : waiting_kernels()) {
+    Harness harness(kernel.ptx);
+    const auto lock = harness.buffer("lock", std::vector<u32>{0});
+    const auto count = harness.buffer("count", std::vector<u32>{0});
+    const auto out = harness.buffer("out", std::vector<u32>(std::size_t{kernel.blocks} * kernel.threads, 0));
+    harness.run(kernel.blocks, kernel.threads, lock, count, out);
+    EXPECT_EQ(harness.read(count)[0], kernel.count) << kernel.name;
+    const std::vector<u32> words = harness.read(out);
+    for (u32 t = 0; t < words.size(); ++t) ASSERT_EQ(words[t], kernel.expected(t)) << kernel.name << ' ' << t;
+  }
+}
+
+TEST(PtxProgress, ACallOfWhatIsNoFunctionIsAFault) {
+  const std::string sentence =
+      refusal([] { run_locked(locked("mov.u64 %rd10, 64; { .param .b32 x; call (x), %rd10; }"), 32); });
+  EXPECT_EQ(
+      sentence,
+      "kernel k, test.ptx:15, \"call (x), %rd10\": lane 0 of warp 0 of block 0 calls what is at 0x40, which is no "
+      "function of this module with these parameters; call through a pointer to one");
+}
+
 TEST(PtxProgress, LoopsOfDifferentLengthsDoNotPartAWarp) {
   // Lane t goes round t + 1 times: the warp as often as its last lane, and all lanes meet behind the loop.
   const Outcome outcome = run_locked(locked(R"(
@@ -230,6 +253,91 @@ TEST(PtxProgress, ABlockGoesOnFromAnImageTakenInTheMiddleOfALock) {
   const std::vector<u32> whole = run(0);
   EXPECT_EQ(sorted(whole), up_to(64));
   EXPECT_EQ(run(1), whole);  // saved and restored every 50 instructions
+}
+
+/// A barrier of all blocks, made of atomics: the first thread of a block counts, and waits until all have.
+constexpr const char* kGridBarrier = R"(
+    setp.ne.u32 %p1, %r1, 0; @%p1 bra TOGETHER;
+    atom.global.add.u32 %r5, [%rd2], 1; mov.u32 %r6, %nctaid.x;
+  WAIT: ld.volatile.global.u32 %r7, [%rd2]; setp.lt.u32 %p2, %r7, %r6; @%p2 bra WAIT;
+  TOGETHER: bar.sync 0;
+)";
+
+TEST_P(PtxProgress, BlocksWaitForEachOtherAtABarrierOfTheGrid) {
+  const Outcome outcome =
+      run_locked(locked(kGridBarrier + std::string("ld.volatile.global.u32 %r10, [%rd2];")), 48, GetParam(), 20);
+  EXPECT_EQ(outcome.out, std::vector<u32>(48 * 20, 20));
+}
+
+TEST(PtxProgress, BlocksThatDoNotFitTogetherNeverPassABarrierOfTheGrid) {
+  const std::string sentence =
+      refusal([] { run_locked(locked(kGridBarrier), 48, 32, 9, {.most_resident_blocks = 8}); });
+  EXPECT_EQ(
+      sentence,
+      "kernel k never ends: warp 0 of block 0 goes round a loop, test.ptx:18, \"@%p2 bra WAIT\", that only a "
+      "change in memory could end, and so do all 8 warps that run; 8 of the 9 blocks of the grid have begun and "
+      "not ended; let a thread that runs change what it waits for, and let blocks that wait for each other fit on "
+      "the GPU together");
+}
+
+std::string told_of(const std::string& body, u32 threads = 32) {
+  return refusal([&] { run_locked(locked(body), threads); });
+}
+constexpr const char* kNeverEnds = "kernel k never ends";
+
+TEST(PtxProgress, LoopsThatNothingCanEndAreTold) {
+  for (const char* body :
+       {"W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;",  // a flag that nobody sets
+        "W: bra W;",                                                                    // no way out
+        // a lock that is taken twice; what counts the tries decides nothing
+        "W: add.u32 %r20, %r20, 1; atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra W;"
+        "V: add.u32 %r20, %r20, 1; atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra V;"
+        "mov.u32 %r10, %r20;",
+        // the others wait at a barrier
+        "setp.lt.u32 %p2, %r1, 32; @%p2 bra W; bar.sync 0;"
+        "W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;"}) {
+    EXPECT_TRUE(told_of(body, 64).starts_with(kNeverEnds)) << body << told_of(body, 64);
+  }
+}
+
+TEST(PtxProgress, LoopsThatCanEndAreNotTakenForEndlessOnes) {
+  // Warp 0 waits while warp 1 works for a long time, and counts as far as memory is concerned only at the end.
+  const std::string late = R"(
+    mov.u32 %r20, 0; setp.ge.u32 %p2, %r1, 32; @%p2 bra WORK;
+  W: ld.volatile.global.u32 %r10, [%rd2]; setp.eq.u32 %p1, %r10, 0; @%p1 bra W;
+    bra STORE;
+  WORK: add.u32 %r20, %r20, 1; setp.lt.u32 %p1, %r20, 30000; @%p1 bra WORK;
+    st.volatile.global.u32 [%rd2], 5; mov.u32 %r10, 5;)";
+  EXPECT_EQ(run_locked(locked(late), 64).out, std::vector<u32>(64, 5));
+  // Each waits for what the other's atomics make of a word that both change.
+  const std::string counted = R"(
+  W: atom.global.add.u32 %r5, [%rd1], 1; setp.lt.u32 %p1, %r5, 1300000; @%p1 bra W;
+    mov.u32 %r10, 5;)";
+  EXPECT_EQ(run_locked(locked(counted), 64).out, std::vector<u32>(64, 5));
+  // The clock ends it.
+  const std::string timed = R"(
+    mov.u32 %r20, %clock;
+  W: mov.u32 %r21, %clock; sub.u32 %r22, %r21, %r20; setp.lt.u32 %p1, %r22, 120000; @%p1 bra W;
+    mov.u32 %r10, 5;)";
+  EXPECT_EQ(run_locked(locked(timed), 64).out, std::vector<u32>(64, 5));
+}
+
+TEST(PtxProgress, AWarpThatHasJumpedBackTooOftenIsTold) {
+  GuestMemory memory(PageSize::k4K);
+  const std::string text =
+      kernel_text({}, "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5000; @%p1 bra L; ret;");
+  Launch launch;
+  launch.kernel = "k";
+  const auto told = [&](u64 limit) {
+    Machine machine(parse_module("test.ptx", text), memory, {.loop_limit = limit});
+    return refusal([&] { FunctionalRunner(machine).run(launch); });
+  };
+  EXPECT_EQ(
+      told(4999),
+      "kernel k, test.ptx:12, \"@%p1 bra L\": lane 0 of warp 0 of block 0 jumps back when its warp has done so 4999 "
+      "times; an endless loop, or raise the limit (run.loop_limit, exec --loop-limit)");
+  EXPECT_EQ(told(5000), "");
+  EXPECT_EQ(told(0), "");
 }
 
 }  // namespace

@@ -241,9 +241,12 @@ TEST(PtxReader, ACallOfAFunctionWithoutBodyIsRefused) {
       "test.ptx:4: function f is called but not defined; link the module that defines it");
 }
 
-TEST(PtxReader, ACallThroughAPointerIsRefused) {
-  EXPECT_EQ(refusal_of("call (%r1), %rd1, (%r2);"),
-            "test.ptx:11: call: calls through a pointer are not supported; call the function by its name");
+TEST(PtxReader, ACallThroughAPointerTakesWhatACallByNameTakes) {
+  EXPECT_EQ(refusal_of("call (%r1), %rd1, (%r2);"), "test.ptx:11: call: '%r1' must be a .param variable");
+  EXPECT_EQ(refusal_of("call %r1;"),
+            "test.ptx:11: call: register %r1 of type .b32 does not fit an operand of type .u64");
+  EXPECT_EQ(refusal_of("call %rd1, %rd2;"),
+            "test.ptx:11: call: needs results, a function or a register that points to one, and arguments");
 }
 
 TEST(PtxReader, WideRegistersAreRefused) {

@@ -23,8 +23,10 @@ class Faults final : public Controller {
   Cycle next(Cycle) const override { return kNever; }
   void act(Cycle now) override;
 
- private:
+  /// Ends a tenant that has not ended.
   void end(TenantId tenant, const std::string& sentence, Cycle now);
+
+ private:
   std::string sentence(const SynonymFault& fault) const;
 
   const std::vector<std::unique_ptr<Sm>>& sms_;

@@ -8,7 +8,7 @@ namespace terrace::ptx {
 namespace {
 
 bool ends_block(const Inst& inst) {
-  return inst.flow != Flow::kNext && inst.flow != Flow::kCall;
+  return inst.flow != Flow::kNext && inst.flow != Flow::kCall && inst.flow != Flow::kCallPointer;
 }
 
 std::vector<u32> targets_of(const Code& code, const Inst& inst) {
@@ -136,7 +136,7 @@ ControlFlow analyse_control_flow(const Code& code, u32 first, u32 end) {
 void set_reconvergence(Code& code, const ControlFlow& flow, u32 end) {
   for (u32 b = 0; b < flow.blocks.size(); ++b) {
     Inst& last = code.insts[flow.blocks[b].end - 1];
-    if (last.flow == Flow::kNext || last.flow == Flow::kCall) continue;
+    if (!ends_block(last)) continue;
     const u32 meet = flow.postdominator[b];
     last.reconverge = meet == flow.blocks.size() ? end : flow.blocks[meet].first;
   }

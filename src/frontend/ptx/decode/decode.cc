@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "frontend/ptx/decode/control_flow.h"
 #include "frontend/ptx/decode/liveness.h"
@@ -147,24 +148,68 @@ void decode_statement(Decoding& d) {
   entry->decode(d);
 }
 
-/// Every function that a kernel's statements name, the kernel first.
-std::vector<const Function*> reachable(const Module& module, const Function& kernel) {
-  std::vector<const Function*> found{&kernel};
-  std::set<const Function*> known{&kernel};
-  for (u64 at = 0; at < found.size(); ++at) {
-    for (const Statement& statement : found[at]->body) {
-      if (statement.opcode != "call") continue;
-      for (const Operand& operand : statement.operands) {
-        if (operand.kind != OperandKind::kSymbol) continue;
-        const auto callee = module.function_index.find(operand.name);
-        if (callee == module.function_index.end()) continue;
-        const Function* function = &module.functions[callee->second];
-        if (is_provided(*function)) continue;
-        if (known.insert(function).second) found.push_back(function);
+bool calls_pointer(const Statement& statement) {
+  return statement.opcode == "call" && std::any_of(statement.operands.begin(), statement.operands.end(),
+                                                   [](const Operand& o) { return o.kind == OperandKind::kRegister; });
+}
+
+/// The functions that a kernel can call, the kernel first.
+class Reachable {
+ public:
+  Reachable(const Module& module, const Function& kernel) : module_(module) {
+    add(kernel);
+    for (u64 at = 0; at < found_.size(); ++at) {
+      for (const Statement& statement : found_[at]->body) {
+        if (statement.opcode != "call") continue;
+        for (const Operand& operand : statement.operands) note(operand);
+        if (calls_pointer(statement)) add_pointed_to();
       }
     }
   }
-  return found;
+  std::vector<const Function*> found() { return std::move(found_); }
+
+ private:
+  void add(const Function& function) {
+    if (!is_provided(function) && known_.insert(&function).second) found_.push_back(&function);
+  }
+  void note(const Operand& operand) {
+    if (operand.kind != OperandKind::kSymbol) return;
+    const auto callee = module_.function_index.find(operand.name);
+    if (callee != module_.function_index.end()) add(module_.functions[callee->second]);
+  }
+  /// Every function of the module whose address is taken may be behind a pointer.
+  void add_pointed_to() {
+    if (std::exchange(pointed_to_, true)) return;
+    const auto note_name = [&](std::string_view name) {
+      const auto found = module_.function_index.find(name);
+      if (found == module_.function_index.end()) return;
+      const Function& function = module_.functions[found->second];
+      if (function.defined && !function.entry) add(function);
+    };
+    for (const Variable& variable : module_.variables)
+      for (const Relocation& relocation : variable.relocations) note_name(relocation.symbol);
+    for (const Function& function : module_.functions) {
+      for (const Statement& statement : function.body) {
+        if (statement.opcode != "mov") continue;
+        for (const Operand& operand : statement.operands)
+          if (operand.kind == OperandKind::kSymbol) note_name(operand.name);
+      }
+    }
+  }
+
+  const Module& module_;
+  std::vector<const Function*> found_;
+  std::set<const Function*> known_;
+  bool pointed_to_ = false;
+};
+
+/// What an instruction may call: one function, or those behind a pointer.
+std::vector<u32> callees_of(const Code& code, const Inst& inst) {
+  if (inst.flow == Flow::kCall) return {inst.target};
+  std::vector<u32> callees;
+  if (inst.flow != Flow::kCallPointer) return callees;
+  for (u32 c = 0; c < inst.target; ++c) callees.push_back(pointer_callee(code, inst, c).function);
+  return callees;
 }
 
 void place_shared(Layout& layout, std::pair<const Function*, std::string_view> key, const Variable& variable) {
@@ -346,13 +391,15 @@ class CallChains {
     u32 live = functions_[f].liveness.max_live;
     for (u32 i = image.first; i < image.end; ++i) {
       const Inst& inst = code_.insts[i];
-      if (inst.flow != Flow::kCall || reaches(inst.target, f)) continue;
-      const Need& callee = needs_[inst.target];
-      deepest.slots = std::max(deepest.slots, callee.slots);
-      deepest.predicates = std::max(deepest.predicates, callee.predicates);
-      deepest.params = std::max(deepest.params, callee.params);
-      deepest.local = std::max(deepest.local, callee.local);
-      live = std::max(live, functions_[f].liveness.live_after[i - image.first] + callee.live);
+      for (const u32 called : callees_of(code_, inst)) {
+        if (reaches(called, f)) continue;
+        const Need& callee = needs_[called];
+        deepest.slots = std::max(deepest.slots, callee.slots);
+        deepest.predicates = std::max(deepest.predicates, callee.predicates);
+        deepest.params = std::max(deepest.params, callee.params);
+        deepest.local = std::max(deepest.local, callee.local);
+        live = std::max(live, functions_[f].liveness.live_after[i - image.first] + callee.live);
+      }
     }
     need.slots = image.slots + deepest.slots;
     need.predicates = image.predicates + deepest.predicates;
@@ -398,7 +445,7 @@ FunctionImage image_of(const DecodedFunction& decoded, const Code& code) {
   image.local_bytes = static_cast<u32>((image.source->local_bytes + 15) / 16 * 16);
   image.param_bytes = static_cast<u32>((image.source->param_bytes + 15) / 16 * 16);
   for (u32 i = image.first; i < image.end; ++i)
-    if (code.insts[i].flow == Flow::kCall) image.callees.push_back(code.insts[i].target);
+    for (const u32 callee : callees_of(code, code.insts[i])) image.callees.push_back(callee);
   return image;
 }
 
@@ -413,7 +460,7 @@ Code decode_kernel(const Module& module, const Function& kernel, const std::map<
   Code code;
   code.module = &module;
   code.kernel = kernel.name;
-  const std::vector<const Function*> functions = reachable(module, kernel);
+  const std::vector<const Function*> functions = Reachable(module, kernel).found();
   KernelDecoder decoder{module, code, {variables, {}, 0}, stride, {}, {}};
   lay_out_shared(module, functions, decoder.layout);
   for (u32 f = 0; f < functions.size(); ++f) decoder.function_index[functions[f]] = f;

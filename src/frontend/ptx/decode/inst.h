@@ -29,8 +29,9 @@ enum class Flow : u8 {
   kBranch,  // to target
   kTable,   // brx.idx: to one of a list of targets
   kCall,
-  kReturn,  // of a kernel too
-  kExit,    // exit: compilers print it where the program cannot come, besides
+  kCallPointer,  // to one of a list of functions
+  kReturn,       // of a kernel too
+  kExit,         // exit: compilers print it where the program cannot come, besides
   kTrap
 };
 
@@ -95,8 +96,20 @@ struct Code {
   u32 scoreboard_names = 0;
   u32 local_bytes = 0;  // per thread, all frames
   u32 static_shared_bytes = 0;
+  bool uses_grid_workspace = false;                             // barriers of the whole grid
   bool uses_heap = false;                                       // malloc and free
   u32 slots_total = 0, predicates_total = 0, params_total = 0;  // deepest chain of calls without recursion
 };
+
+/// One of the functions that a call through a pointer may reach: Inst::target of them are in Code::lists, by address.
+struct PointerCallee {
+  u64 address;
+  u32 function, call;  // in Code::functions and Code::calls
+};
+inline constexpr u32 kPointerCalleeWords = 3;
+inline PointerCallee pointer_callee(const Code& code, const Inst& inst, u32 number) {
+  const u32* words = code.lists.data() + inst.list + number * kPointerCalleeWords;
+  return {words[0], words[1], words[2]};  // addresses of functions have 32 bits (function_address)
+}
 
 }  // namespace terrace::ptx

@@ -12,6 +12,7 @@ namespace terrace::ptx {
 void Machine::arrive(Execution& x, const Arrival& arrival) {
   Block& block = x.block;
   Warp& warp = x.warp;
+  warp.stop_polling();
   Barrier& barrier = block.barriers[arrival.id];
   const u32 expected = (arrival.threads + x.launch.width - 1) / x.launch.width;
   const u32 lane = static_cast<u32>(std::countr_zero(x.active));

@@ -84,6 +84,11 @@ void write_result(const Execution& x, const Inst& i, u32 lane, u64 value) {
     x.dst<u32>(i.d)[lane] = static_cast<u32>(value);
 }
 
+/// Whether memory still holds what an atomic found there.
+bool holds(const u8* word, u64 old, u32 bytes) {
+  return std::memcmp(word, &old, bytes) == 0;  // the lowest bytes of `old` are the value's
+}
+
 /// Inst::count is an index into kFunctions.
 struct FunctionEntry {
   AtomicOp op;
@@ -137,8 +142,9 @@ void run_atomic(Execution& x, const Inst& i) {
   if (access.local_lanes != 0) fill_staging(x, i.bytes, access);
   for (u64 rest = x.active & ~access.global_lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
-    write_result(x, i, lane,
-                 function(access.pointer[lane], value_at(x, i.b, wide, lane), value_at(x, i.c, wide, lane)));
+    const u64 old = function(access.pointer[lane], value_at(x, i.b, wide, lane), value_at(x, i.c, wide, lane));
+    if (x.warp.polls != 0 && !holds(access.pointer[lane], old, i.bytes)) x.machine.note_change();
+    write_result(x, i, lane, old);
   }
   if (access.local_lanes != 0) spill_staging(x, i.bytes, access);
   if (access.global_lanes == 0) return;
@@ -146,6 +152,8 @@ void run_atomic(Execution& x, const Inst& i) {
   pending.function = function == apply<AtomicOp::kAdd, float> ? apply_global_f32_add : function;
   pending.lanes = x.effect.atomic_lanes = access.global_lanes;
   pending.wide = wide;
+  pending.bytes = i.bytes;
+  pending.watched = x.warp.polls != 0;
   pending.result_place = i.d == kNoOperand
                              ? kNoOperand
                              : i.d + static_cast<u32>(x.window - reinterpret_cast<u8*>(x.warp.registers.data()));
@@ -222,6 +230,7 @@ void Machine::perform_atomic(AtomicRef ref, u64 lanes) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     u8* word = atomic.shared != nullptr ? atomic.shared + atomic.address[lane] : memory_.at({atomic.address[lane]});
     const u64 old = atomic.function(word, atomic.operand[lane], atomic.compare[lane]);
+    if (atomic.watched && !holds(word, old, atomic.bytes)) note_change();
     if (atomic.result_place == kNoOperand) continue;
     if (atomic.wide)
       std::memcpy(registers + atomic.result_place + lane * 8, &old, 8);

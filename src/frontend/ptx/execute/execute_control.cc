@@ -6,7 +6,6 @@
 #include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/ptx/execute/simt_stack.h"
-#include "frontend/ptx/execute/strands.h"
 
 namespace terrace::ptx {
 namespace {
@@ -14,8 +13,11 @@ namespace {
 void run_branch(Execution& x, const Inst& i) {
   Warp& warp = x.warp;
   branch(warp, *x.launch.code, x.stride, x.active, i.target, i.reconverge);
-  const bool back = i.target <= x.pc && x.active != 0 && warp.pc == i.target;
-  if (back && go_round(warp, (i.flags & kPolls) != 0)) settle(warp, *x.launch.code, x.stride);
+  if (i.target > x.pc) return;
+  if (x.active != 0 && warp.pc == i.target)
+    x.machine.jump_back(x, i);
+  else
+    warp.stop_polling();  // it has left the loop
 }
 
 /// brx.idx: lanes go to many places; each group of lanes runs in the order of the list.
@@ -53,6 +55,38 @@ void run_call(Execution& x, const Inst& i) {
     return settle(x.warp, *x.launch.code, x.stride);
   }
   x.machine.enter_call(x, i.target, static_cast<u32>(i.imm), x.active);
+}
+
+/// Lanes that call different functions do so one function after the other; then all go on together.
+void run_pointer_call(Execution& x, const Inst& i) {
+  Warp& warp = x.warp;
+  const Code& code = *x.launch.code;
+  if (x.active == 0) {
+    ++warp.pc;
+    return settle(warp, code, x.stride);
+  }
+  const auto* addresses = x.src<u64>(i.a);
+  const u32 lane = static_cast<u32>(std::countr_zero(x.active));
+  const u64 address = addresses[lane];
+  u32 number = 0;
+  while (number < i.target && pointer_callee(code, i, number).address != address) ++number;
+  if (number == i.target)
+    return x.machine.raise_fault(
+        x, lane,
+        fmt::format("calls what is at {:#x}, which is no function of this module with these parameters; call through a "
+                    "pointer to one",
+                    address));
+  u64 same = 0;
+  x.each([&](u32 l) { same |= u64{addresses[l] == address} << l; });
+  if (const u64 others = x.active & ~same; others != 0) {
+    const u32 next = warp.pc + 1;
+    if (next != warp.reconverge) suspend(warp, next, warp.reconverge, warp.active);
+    suspend(warp, warp.pc, next, others);
+    warp.reconverge = next;
+    warp.active = same;
+  }
+  const PointerCallee callee = pointer_callee(code, i, number);
+  x.machine.enter_call(x, callee.function, callee.call, same);
 }
 
 void run_return(Execution& x, const Inst& i) {
@@ -161,9 +195,17 @@ CallParts call_parts(Decoding& d) {
   if (at < d.operands() && d.operand(at).kind == OperandKind::kList) parts.results = &d.operand(at++);
   if (at < d.operands()) parts.callee = &d.operand(at++);
   if (at < d.operands() && d.operand(at).kind == OperandKind::kList) parts.arguments = &d.operand(at++);
-  if (parts.callee == nullptr || parts.callee->kind != OperandKind::kSymbol || at != d.operands())
-    d.refuse("calls through a pointer are not supported; call the function by its name");
+  const bool pointer = parts.callee != nullptr && parts.callee->kind == OperandKind::kRegister;
+  // A pointer is followed by the name of a prototype or of a list of targets. What it points to decides.
+  if (pointer && at < d.operands() && d.operand(at).kind == OperandKind::kSymbol) ++at;
+  if (parts.callee == nullptr || (!pointer && parts.callee->kind != OperandKind::kSymbol) || at != d.operands())
+    d.refuse("needs results, a function or a register that points to one, and arguments");
   return parts;
+}
+
+void require_param(const Decoding& d, const Operand& actual) {
+  if (actual.kind != OperandKind::kVariable || d.function().variables[actual.index].space != Space::kParam)
+    d.refuse("'{}' must be a .param variable", actual.name);
 }
 
 /// Pairs the caller's .param variables with the callee's, checking their sizes.
@@ -175,8 +217,7 @@ std::vector<ParamCopy> pair_params(Decoding& d, const Operand* list, const Funct
   std::vector<ParamCopy> copies;
   for (u64 p = 0; p < given; ++p) {
     const Operand& actual = list->parts[p];
-    if (actual.kind != OperandKind::kVariable || d.function().variables[actual.index].space != Space::kParam)
-      d.refuse("'{}' must be a .param variable", actual.name);
+    require_param(d, actual);
     const Variable& mine = d.function().variables[actual.index];
     const Variable& theirs = callee.variables[formal[p]];
     if (mine.bytes != theirs.bytes)
@@ -208,16 +249,49 @@ void decode_device_call(Decoding& d, const CallParts& parts, const Function& cal
   d.inst.run = provided.run;
 }
 
+/// Whether the .param variables given have the sizes of a function's.
+bool fit(const Decoding& d, const Operand* list, const Function& callee, const std::vector<u32>& formal) {
+  if ((list == nullptr ? 0 : list->parts.size()) != formal.size()) return false;
+  for (u32 p = 0; p < formal.size(); ++p) {
+    if (d.function().variables[list->parts[p].index].bytes != callee.variables[formal[p]].bytes) return false;
+  }
+  return true;
+}
+
+/// A call through a pointer. Its list has the functions of the module that take such arguments and give such results.
+void decode_pointer_call(Decoding& d, const CallParts& parts) {
+  KernelDecoder& kernel = d.decoder().kernel;
+  for (const Operand* list : {parts.results, parts.arguments}) {
+    if (list == nullptr) continue;
+    for (const Operand& actual : list->parts) require_param(d, actual);
+  }
+  d.source(kFieldA, *parts.callee, Type::kU64);
+  d.start_list();
+  for (const auto& [function, index] : kernel.function_index) {
+    if (function->entry || !fit(d, parts.arguments, *function, function->params) ||
+        !fit(d, parts.results, *function, function->returns))
+      continue;
+    d.list_value(static_cast<u32>(function_address(static_cast<u32>(function - kernel.module.functions.data()))));
+    d.list_value(index);
+    d.list_value(static_cast<u32>(kernel.code.calls.size()));
+    kernel.code.calls.push_back({pair_params(d, parts.arguments, *function, function->params, true),
+                                 pair_params(d, parts.results, *function, function->returns, false)});
+    ++d.inst.target;
+  }
+  d.inst.flow = Flow::kCallPointer;
+  d.inst.run = run_pointer_call;
+}
+
 }  // namespace
 
 void decode_call(Decoding& d) {
   d.take("uni");
   const CallParts parts = call_parts(d);
+  if (parts.callee->kind == OperandKind::kRegister) return decode_pointer_call(d, parts);
   const Module& module = d.decoder().kernel.module;
   const auto found = module.function_index.find(parts.callee->name);
   if (found == module.function_index.end() || module.functions[found->second].entry)
-    d.refuse("function {} is not known; calls through a pointer and system calls are not supported",
-             parts.callee->name);
+    d.refuse("function {} is not known; system calls are not supported", parts.callee->name);
   const Function& callee = module.functions[found->second];
   if (const DeviceFunction* provided = find_device_function(callee))
     return decode_device_call(d, parts, callee, *provided);

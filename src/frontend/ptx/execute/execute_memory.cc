@@ -87,6 +87,7 @@ template <class T, class R>
 void run_store(Execution& x, const Inst& i) {
   find_addresses(x, i);
   x.effect.action = MemoryAction::kStore;
+  x.warp.stop_polling();
   const Elements all = elements(x, i);
   if (i.count == 1 && in_global_memory(i) && is_run(x, sizeof(T)) &&
       x.memory.writable({x.effect.address[0]}, sizeof(T) * x.stride)) {

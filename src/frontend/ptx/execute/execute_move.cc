@@ -120,6 +120,10 @@ u64 special_value(const Execution& x, Special special, u32 c, u32 lane) {
       return x.launch.shared_bytes;
     case Special::kIsExplicitCluster:
       return 0;
+    case Special::kGridWorkspaceHi:
+      return x.launch.grid_workspace.raw >> 32;
+    case Special::kGridWorkspaceLo:
+      return static_cast<u32>(x.launch.grid_workspace.raw);
   }
   return 0;
 }
@@ -159,6 +163,7 @@ void decode_special(Decoding& d, Type type) {
     d.inst.mode = static_cast<u8>(entry.special);
     d.inst.count = static_cast<u8>(c);
     d.inst.run = read_special;
+    d.decoder().kernel.code.uses_grid_workspace |= entry.special >= Special::kGridWorkspaceHi;
     return;
   }
   d.refuse("special register {}{} is not supported", source.name,
@@ -202,10 +207,26 @@ void decode_pack(Decoding& d, Type type) {
 }
 
 /// mov d, variable
+/// What a pointer to a device function holds, if the operand names one.
+std::optional<u64> pointed_to(Decoding& d, const Operand& operand) {
+  const Module& module = d.decoder().kernel.module;
+  const auto found = module.function_index.find(operand.name);
+  if (operand.kind != OperandKind::kSymbol || found == module.function_index.end()) return std::nullopt;
+  if (module.functions[found->second].entry) return std::nullopt;
+  return function_address(found->second);
+}
+
 void decode_address(Decoding& d, Type type) {
   const Operand& source = d.operand(1);
+  if (const auto function = pointed_to(d, source)) {
+    if (bytes_of(type) != 8) d.refuse("the address of a function does not fit type .{}", type_name(type));
+    d.destination(kFieldD, 0, type);
+    d.place_constant(kFieldA, *function, true);
+    d.inst.run = by_width<Move>(type);
+    return;
+  }
   const auto location = d.locate(source);
-  if (!location) d.refuse("{} is not a variable of this module; addresses of functions are not supported", source.name);
+  if (!location) d.refuse("{} is not a variable or device function of this module", source.name);
   if (bytes_of(type) < 4) d.refuse("an address does not fit type .{}", type_name(type));
   d.destination(kFieldD, 0, type);
   const u64 address = location->address + static_cast<u64>(source.offset);

@@ -78,7 +78,8 @@ struct LaunchState {
   u64 threads = 0;  // of the launch
   std::vector<u8> params;
   VirtAddr local_base;
-  VirtAddr constants;  // where the module's .const variables begin
+  VirtAddr constants;       // where the module's .const variables begin
+  VirtAddr grid_workspace;  // if the kernel asks for it
   u32 shared_bytes = 0, dynamic_shared_bytes = 0;
   u64 live_blocks = 0;
 };

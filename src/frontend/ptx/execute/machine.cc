@@ -50,6 +50,8 @@ void Machine::clear() {
     for (const VirtAddr first : loaded.allocations) memory_.free(first);
   for (const LocalMemory& local : local_memories_) memory_.free(local.first);
   local_memories_.clear();
+  for (const GridWorkspace& workspace : grid_workspaces_) memory_.free(workspace.first);
+  grid_workspaces_.clear();
   modules_.clear();
   textures_.clear();
   if (runtime_.heap.placed()) memory_.free(runtime_.heap.first());
@@ -109,12 +111,12 @@ void Machine::write_variables(const Loaded& loaded) const {
     std::copy(variable.initial.begin(), variable.initial.end(), bytes.begin());
     for (const Relocation& relocation : variable.relocations) {
       const auto target = loaded.variables.find(relocation.symbol);
-      // Functions, in tables of virtual ones: they have no address. A kernel that calls through a pointer is refused, others run.
-      if (loaded.module.function_index.contains(relocation.symbol)) continue;
-      if (target == loaded.variables.end())
+      const auto function = loaded.module.function_index.find(relocation.symbol);
+      if (target == loaded.variables.end() && function == loaded.module.function_index.end())
         input_error("{}:{}: the initialiser of {} names {}, which is not a .global or .const variable of this module",
                     loaded.module.file, relocation.line, variable.name, relocation.symbol);
-      const u64 address = target->second.raw + static_cast<u64>(relocation.addend);
+      const u64 address = (target == loaded.variables.end() ? function_address(function->second) : target->second.raw) +
+                          static_cast<u64>(relocation.addend);
       std::memcpy(bytes.data() + relocation.offset, &address, relocation.bytes);
     }
   }
@@ -241,6 +243,7 @@ LaunchShape Machine::begin_launch(const Launch& launch) {
   state.params = pack_arguments(launch, kernel);
   state.local_base = take_local_memory(state.id, code, state.threads);
   state.constants = modules_[launch.module].constants;
+  if (code.uses_grid_workspace) state.grid_workspace = take_grid_workspace(state.id);
   if (code.uses_heap) place_heap();
   LaunchShape shape;
   shape.kernel = launch.kernel;
@@ -261,6 +264,9 @@ void Machine::end_launch(LaunchId launch) {
             index(launch));
   for (LocalMemory& memory : local_memories_) {
     if (memory.user == launch) memory.user.reset();
+  }
+  for (GridWorkspace& workspace : grid_workspaces_) {
+    if (workspace.user == launch) workspace.user.reset();
   }
   launches_.erase(ended);
   show_printed();
@@ -293,8 +299,21 @@ VirtAddr Machine::take_local_memory(LaunchId launch, const Code& code, u64 threa
   return grown.first;
 }
 
+/// One that no launch in flight has.
+VirtAddr Machine::take_grid_workspace(LaunchId launch) {
+  constexpr u64 kBytes = 8;  // a size and a counter, as cooperative groups declare it
+  for (GridWorkspace& workspace : grid_workspaces_) {
+    if (workspace.user) continue;
+    workspace.user = launch;
+    return workspace.first;
+  }
+  grid_workspaces_.push_back({memory_.allocate("grid barrier", kBytes), launch});
+  return grid_workspaces_.back().first;
+}
+
 u32 Machine::claim_block(LaunchState& launch) {
   const std::lock_guard lock(claims_);
+  note_change();
   ++launch.live_blocks;
   if (!free_blocks_.empty()) {
     const u32 number = free_blocks_.back();
@@ -342,6 +361,8 @@ void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
   warp.carry = 0;
   warp.status = WarpStatus::kRunning;
   warp.pending_atomics = 0;
+  warp.jumps = 0;
+  warp.stop_polling();
   warp.rounds = 0;
   warp.lanes = ~u64{0};
   warp.gathered = false;
@@ -420,6 +441,7 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
   effect.space = MemorySpace::kNone;
   effect.shared_lanes = 0;
   effect.atomic = kNoAtomic;
+  effect.polls = false;
   effect.released_warps = 0;
   if (parted(warp) && (inst.flags & kGathers) != 0 && active != 0) {
     if (!gather_lanes(warp, inst, active)) {
@@ -457,6 +479,7 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
 
 void Machine::finish_warp(Warp& warp, Effect& effect) {
   warp.status = WarpStatus::kDone;
+  note_change();
   --warp.block->running;
   complete_barriers(*warp.block, &effect);
 }
@@ -505,6 +528,7 @@ std::string Machine::whereabouts(WarpRef ref) const {
 
 void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   Warp& warp = x.warp;
+  warp.stop_polling();
   const Code& code = *warp.code;
   const Frame& caller = warp.frame();
   const FunctionImage& from = code.functions[caller.function];

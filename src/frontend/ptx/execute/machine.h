@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/device_code.h"
 #include "frontend/inst_stream.h"
 #include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/execution.h"
@@ -31,6 +32,7 @@ namespace terrace::ptx {
 struct MachineConfig {
   u32 warp_width = 32;
   u64 heap_bytes = DeviceHeap::kBytes;
+  u64 loop_limit = DeviceCode::kLoopLimit;
 };
 
 enum class AtomicOp : u8 { kAdd, kMin, kMax, kAnd, kOr, kXor, kExch, kCas, kInc, kDec };
@@ -46,6 +48,8 @@ struct PendingAtomic {
   std::atomic<u64> lanes{0};  // not yet performed: slices of the L2 perform theirs at once
   u32 result_place = 0;       // byte offset in Warp::registers, or kNoOperand
   bool wide = false;
+  u8 bytes = 0;
+  bool watched = false;  // of a warp that polls: what it changes ends the wait of others
   std::array<u64, 64> address, operand, compare;
 };
 
@@ -70,6 +74,7 @@ class Machine final : public InstStream {
   BlockImage save(BlockRef block) const override;
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
+  std::optional<std::string> find_endless_loop() override;
   bool serves_threads() const override { return true; }
 
   /// Places the module's variables in the memory; its number is what Launch::module calls it.
@@ -104,6 +109,10 @@ class Machine final : public InstStream {
   // For handlers.
   DeviceRuntime& runtime() { return runtime_; }
   void raise_fault(Execution& x, u32 lane, const std::string& what);
+  /// The running lanes have taken a branch to an instruction before it.
+  void jump_back(Execution& x, const Inst& inst);
+  /// Something that warps may wait for has changed.
+  void note_change() { changes_.fetch_add(1, std::memory_order_relaxed); }
   void enter_call(Execution& x, u32 function, u32 call, u64 lanes);
   /// A warp arrives at a barrier; `threads` of 0 means all that run. Waiting warps are let go when it is complete.
   struct Arrival {
@@ -135,6 +144,7 @@ class Machine final : public InstStream {
   void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
   static std::vector<u8> pack_arguments(const Launch& launch, const Function& kernel);
   VirtAddr take_local_memory(LaunchId launch, const Code& code, u64 threads);
+  VirtAddr take_grid_workspace(LaunchId launch);
   void place_heap();
   void show_printed();
   void prepare_warp(Block& block, Warp& warp, u32 index);
@@ -158,6 +168,12 @@ class Machine final : public InstStream {
     std::optional<LaunchId> user;
   };
   std::vector<LocalMemory> local_memories_;  // each as large as the ones before it, or larger
+  /// What a barrier of the whole grid counts in. It begins as zeros, and each barrier leaves it as the next one needs it.
+  struct GridWorkspace {
+    VirtAddr first;
+    std::optional<LaunchId> user;
+  };
+  std::vector<GridWorkspace> grid_workspaces_;
   // SMs on several threads begin and end blocks and record atomics: one at a time. They look at blocks and warps without
   // asking, so these stay where they are.
   std::mutex claims_;
@@ -166,6 +182,10 @@ class Machine final : public InstStream {
   std::vector<Warp*> warps_;  // by WarpRef: block number times kWarpsPerBlock plus index
   std::deque<PendingAtomic> atomics_;
   std::vector<u32> free_atomics_;
+  // How often something changed that a warp may wait for, as far as it matters while others poll; and the count when an
+  // endless loop was last looked for.
+  std::atomic<u64> changes_{0};
+  u64 changes_seen_ = 0;
   DeviceRuntime runtime_;
   TextureTable textures_;
   Printer printer_;

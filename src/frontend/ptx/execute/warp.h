@@ -80,6 +80,10 @@ struct Warp {
   u32 reduction_place = 0;  // and where it goes: a row of the window or a predicate
   u32 index = 0;            // in the block
   u32 pending_atomics = 0;
+  u64 jumps = 0;          // jumps back, all of them
+  u32 poll_pc = 0;        // the jump back of a loop that only a change in memory can end,
+  u64 polls = 0;          // how often it was the only one that the warp has made of late,
+  u64 polls_seen = 0;     // and the count when endless loops were last looked for
   u32 rounds = 0;         // jumps back of the running lanes while others waited
   u64 lanes = ~u64{0};    // of the running strand; all, while the warp is not parted
   bool gathered = false;  // the running strand has waited for others long enough
@@ -90,6 +94,8 @@ struct Warp {
   Rows params;
   std::vector<u64> predicates;
   Block* block = nullptr;
+
+  void stop_polling() { polls = polls_seen = 0; }
 
   Frame& frame() { return frames.back(); }
   const Frame& frame() const { return frames.back(); }

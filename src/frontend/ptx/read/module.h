@@ -124,6 +124,12 @@ struct Module {
   std::map<u64, std::string_view> source_files;  // .file, by number
 };
 
+/// What a pointer to a function holds: a number that is the address of nothing else. `index` is that in Module::functions.
+constexpr u64 function_address(u32 index) {
+  constexpr u64 kFirst = 0x0300'0000;  // behind the windows of shared and local memory, far below global memory
+  return kFirst + 16 * (u64{index} + 1);
+}
+
 /// Lanes that shuffles, votes and %laneid see: what WARP_SZ means to a program, on a machine of that warp width.
 constexpr u32 warp_size_of(u32 warp_width) {
   return warp_width < 32 ? warp_width : 32;

@@ -34,7 +34,9 @@ enum class Special : u8 {
   kGlobaltimerHi,
   kDynamicSmemSize,
   kTotalSmemSize,
-  kIsExplicitCluster
+  kIsExplicitCluster,
+  kGridWorkspaceHi,  // where the blocks of a grid meet: what cooperative groups take %envreg1 and %envreg2 for
+  kGridWorkspaceLo
 };
 /// What mov can read.
 struct SpecialEntry {
@@ -66,7 +68,9 @@ inline constexpr std::array kSpecials =
                                  {"%globaltimer_hi", Special::kGlobaltimerHi, false},
                                  {"%dynamic_smem_size", Special::kDynamicSmemSize, false},
                                  {"%total_smem_size", Special::kTotalSmemSize, false},
-                                 {"%is_explicit_cluster", Special::kIsExplicitCluster, false}});
+                                 {"%is_explicit_cluster", Special::kIsExplicitCluster, false},
+                                 {"%envreg1", Special::kGridWorkspaceHi, false},
+                                 {"%envreg2", Special::kGridWorkspaceLo, false}});
 
 /// Whether PTX (ISA 9.0, chapter 10) has a special register of this name, with or without a component.
 constexpr bool is_special_register(std::string_view name) {

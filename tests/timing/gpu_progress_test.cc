@@ -1,0 +1,129 @@
+// Lanes, warps and blocks that wait for each other go on while time passes, whatever the order in which units tick, and a
+// tenant that waits for what never comes is ended.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "timing/ptx_tenants.h"
+
+namespace terrace {
+namespace {
+
+/// %rd1 is the address of the lock, %rd2 of the count, %r1 the thread's number in its block.
+std::string kernel(const std::string& body) {
+  return R"(.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 lock, .param .u64 count) {
+  .reg .b64 %rd<9>; .reg .b32 %r<20>; .reg .pred %p<4>; .shared .align 4 .b32 flag;
+  ld.param.u64 %rd1, [lock]; ld.param.u64 %rd2, [count]; mov.u32 %r1, %tid.x;
+)" + body +
+         "\n  ret;\n}\n";
+}
+
+constexpr const char* kLocked = R"(
+  TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE; membar.gl;
+  ld.volatile.global.u32 %r6, [%rd2]; add.u32 %r7, %r6, 1; st.volatile.global.u32 [%rd2], %r7;
+  membar.gl; atom.global.exch.b32 %r8, [%rd1], 0;)";
+
+// What comes behind the barrier adds 1000 for each block that saw all others.
+constexpr const char* kGridBarrier = R"(
+  setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+  atom.global.add.u32 %r5, [%rd2], 1; mov.u32 %r6, %nctaid.x;
+  WAIT: ld.volatile.global.u32 %r7, [%rd2]; setp.lt.u32 %p2, %r7, %r6; @%p2 bra WAIT;
+  red.global.add.u32 [%rd2], 1000;
+  END:)";
+
+// All warps but the last poll shared memory, which answers so soon that they could take every turn to issue.
+constexpr const char* kYoungestSets = R"(
+  setp.eq.u32 %p1, %r1, 1023; @%p1 bra SET;
+  setp.ge.u32 %p3, %r1, 992; @%p3 bra END;
+  WAIT: ld.volatile.shared.u32 %r5, [flag]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
+  red.global.add.u32 [%rd2], 1; bra END;
+  SET: mov.u32 %r6, 1; st.volatile.shared.u32 [flag], %r6;
+  END:)";
+
+struct Outcome {
+  u32 count = 0;
+  std::string fault;
+  Cycle ended = 0;
+  std::string stats;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+GpuConfig two_sms(const std::string& warp_scheduler = "gto") {
+  GpuConfig config;
+  config.sm.count = 2;
+  config.l2.slices = 2;
+  config.dram.channels = 2;
+  config.sm.warp_scheduler.use = warp_scheduler;
+  return config;
+}
+
+Outcome run(const GpuConfig& config, const std::string& body, u32 blocks, u32 threads,
+            Scheduler::Options options = {}) {
+  PtxTenant tenant(config, "k.ptx",
+                   {.ptx = kernel(body),
+                    .buffers = {{"lock", 1}, {"count", 1}},
+                    .numbers = {{}},
+                    .blocks = blocks,
+                    .threads = threads});
+  Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &tenant.machine, {0, 1}}}, options);
+  gpu.run({.relaunch = false});
+  return {tenant.words(1)[0], gpu.progress(TenantId(0)).fault, gpu.now(), gpu.stats().csv()};
+}
+
+/// The same without sleeping, with units in another order, and on two threads.
+Outcome run_by_the_laws(const GpuConfig& config, const std::string& body, u32 blocks, u32 threads) {
+  const Outcome straight = run(config, body, blocks, threads);
+  EXPECT_TRUE(straight == run(config, body, blocks, threads, {.sleep = false, .permute_seed = 1}));
+  EXPECT_TRUE(straight == run(config, body, blocks, threads, {.permute_seed = 2, .threads = 2, .share_from = 1}));
+  return straight;
+}
+
+TEST(GpuProgress, LanesOfManyWarpsTakeANaiveLock) {
+  const Outcome outcome = run_by_the_laws(two_sms(), kLocked, 4, 64);
+  EXPECT_EQ(outcome.fault, "");
+  EXPECT_EQ(outcome.count, 256u);
+}
+
+TEST(GpuProgress, BlocksMeetAtABarrierOfTheGridMadeOfAtomics) {
+  const Outcome outcome = run_by_the_laws(two_sms(), kGridBarrier, 12, 64);
+  EXPECT_EQ(outcome.fault, "");
+  EXPECT_EQ(outcome.count, 12u + 12'000);
+}
+
+TEST(GpuProgress, WarpsThatPollDoNotKeepTheYoungestFromIssuing) {
+  for (const char* scheduler : {"gto", "lrr", "tenant_gto"}) {
+    const Outcome outcome = run(two_sms(scheduler), kYoungestSets, 1, 1024);
+    EXPECT_EQ(outcome.fault, "") << scheduler;
+    EXPECT_EQ(outcome.count, 992u) << scheduler;
+  }
+}
+
+TEST(GpuProgress, BlocksThatDoNotFitTogetherAreToldWithinTwoStretchesOfPatience) {
+  GpuConfig config = two_sms();
+  config.run.spin_cycles = 20'000;
+  const Outcome outcome = run_by_the_laws(config, kGridBarrier, 12, 1024);
+  EXPECT_TRUE(outcome.fault.starts_with("kernel k never ends: warp 0 of block 0 goes round a loop, k.ptx:10, "))
+      << outcome.fault;
+  EXPECT_NE(outcome.fault.find(" of the 12 blocks of the grid have begun and not ended"), outcome.fault.npos)
+      << outcome.fault;
+  EXPECT_LE(outcome.ended, 60'000u);
+}
+
+TEST(GpuProgress, AWarpThatHasJumpedBackTooOftenEndsItsTenant) {
+  const GpuConfig config = two_sms();
+  PtxTenant tenant(config, "k.ptx",
+                   {.ptx = kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; bra L;"),
+                    .buffers = {{"lock", 1}, {"count", 1}},
+                    .numbers = {{}}});
+  ptx::Machine limited(ptx::parse_module("k.ptx", kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; bra L;")),
+                       tenant.memory, {.loop_limit = 1000});
+  Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &limited, {0, 1}}});
+  gpu.run({.relaunch = false});
+  EXPECT_NE(gpu.progress(TenantId(0)).fault.find("jumps back when its warp has done so 1000 times"), std::string::npos)
+      << gpu.progress(TenantId(0)).fault;
+}
+
+}  // namespace
+}  // namespace terrace
