@@ -243,7 +243,9 @@ TEST(Deadlocks, SayWhoWaitsForWhat) {
    public:
     void allocate(GuestMemory& memory) override { memory.allocate("buffer", 4096); }
     void initialise(GuestMemory&) override {}
-    std::optional<Launch> next(GuestMemory&) override { return Launch{0, "lopsided", {1, 1, 1}, {64, 1, 1}, 0, {}}; }
+    std::optional<Launch> next(GuestMemory&) override {
+      return Launch{.kernel = "lopsided", .grid = {1, 1, 1}, .block = {64, 1, 1}, .arguments = {}};
+    }
     CheckResult check(const GuestMemory&) const override { return {}; }
   } program;
   GuestMemory memory(PageSize::k4K);
