@@ -99,7 +99,8 @@ float in_texels(const Texture& texture, u32 dimension, float coordinate, u32 siz
   const Texture::Outside mode = texture.outside[dimension];
   if (mode == Texture::Outside::kWrap || mode == Texture::Outside::kMirror) {
     const float period = std::floor(coordinate), fraction = coordinate - period;
-    const bool reflects = mode == Texture::Outside::kMirror && std::fmod(period, 2.0f) != 0;
+    const float half = period / 2;
+    const bool reflects = mode == Texture::Outside::kMirror && half != std::floor(half);  // every other period
     coordinate = reflects ? 1.0f - fraction : fraction;
   }
   return bounded(coordinate * static_cast<float>(size));
