@@ -49,7 +49,8 @@ TEST(CudaCalls, ServeArraysAndTextureObjects) {
 TEST(CudaCalls, AreAllThereAndNameThemselvesWhereTheyAreNotServed) {
   constexpr int kNotSupported = 801;
   for (const char* name : {"libcudart.so.12", "libcudart.so.13"}) {
-    void* library = dlopen((build_folder() + "/cudart/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+    // It stays loaded: what it holds until the process ends would count as leaked once nothing points to it.
+    void* library = dlopen((build_folder() + "/cudart/" + name).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     ASSERT_NE(library, nullptr) << dlerror();
     std::ifstream list(source_folder() + "/tests/cuda/calls.txt");
     u32 calls = 0, unserved = 0;
@@ -69,7 +70,6 @@ TEST(CudaCalls, AreAllThereAndNameThemselvesWhereTheyAreNotServed) {
     }
     EXPECT_GT(calls, 400u);
     EXPECT_GT(unserved, 200u);
-    dlclose(library);
   }
 }
 
