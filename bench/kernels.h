@@ -114,14 +114,14 @@ struct Kernel {
 inline const Kernel kGpuKernels[] = {
     {"fma", kFmaLoop,
      [](GuestMemory& memory, u32 sms) {
-       Launch launch{0, "fma_loop", {per_30_sms(240, sms), 1, 1}, {256, 1, 1}, 0, {}};
+       Launch launch{.kernel = "fma_loop", .grid = {per_30_sms(240, sms), 1, 1}, .block = {256, 1, 1}, .arguments = {}};
        launch.argument(Buffer<float>(memory, "out", 256)).argument(u32{100});
        return launch;
      }},
     {"stream", kStream,
      [](GuestMemory& memory, u32 sms) {
        const u32 count = per_30_sms(1 << 21, sms);
-       Launch launch{0, "stream", {per_30_sms(480, sms), 1, 1}, {256, 1, 1}, 0, {}};
+       Launch launch{.kernel = "stream", .grid = {per_30_sms(480, sms), 1, 1}, .block = {256, 1, 1}, .arguments = {}};
        launch.argument(Buffer<float>(memory, "a", count)).argument(Buffer<float>(memory, "b", count)).argument(count);
        return launch;
      }},
@@ -129,7 +129,7 @@ inline const Kernel kGpuKernels[] = {
      [](GuestMemory& memory, u32 sms) {
        constexpr u32 kBlockRows = 128, kColumns = 96, kPitch = 4096;
        const u32 blocks = per_30_sms(32, sms), rows = blocks * kBlockRows;
-       Launch launch{0, "row_walk", {blocks, 1, 1}, {kBlockRows, 1, 1}, 0, {}};
+       Launch launch{.kernel = "row_walk", .grid = {blocks, 1, 1}, .block = {kBlockRows, 1, 1}, .arguments = {}};
        launch.argument(Buffer<u8>(memory, "a", u64{rows} * kPitch)).argument(Buffer<float>(memory, "out", rows));
        launch.argument(kColumns).argument(kPitch);
        return launch;
@@ -138,7 +138,7 @@ inline const Kernel kGpuKernels[] = {
      [](GuestMemory& memory, u32 sms) {
        // The tiny shape for 30 SMs: 16 MiB, 128 blocks of 128 threads, 16 updates each. Tables are powers of two.
        const u64 words = std::bit_ceil(u64{per_30_sms(1 << 21, sms)});
-       Launch launch{0, "gups", {per_30_sms(128, sms), 1, 1}, {128, 1, 1}, 0, {}};
+       Launch launch{.kernel = "gups", .grid = {per_30_sms(128, sms), 1, 1}, .block = {128, 1, 1}, .arguments = {}};
        launch.argument(Buffer<u64>(memory, "table", words)).argument(words - 1).argument(u32{16});
        return launch;
      }},
