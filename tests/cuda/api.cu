@@ -8,15 +8,7 @@
 #include <unistd.h>
 
 #include "cuda_mini.h"
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
-#define OK(call) EXPECT((call) == 0)
+#include "expect.h"
 
 constexpr int kCount = 1000;
 constexpr int kThreads = 128;

@@ -7,16 +7,7 @@
 #include <string.h>
 
 #include "cuda_mini.h"
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
-#define OK(call) EXPECT((call) == 0)
-#define REFUSED(call, error) EXPECT((call) == (error) && cudaGetLastError() == (error))
+#include "expect.h"
 
 enum { kInvalidValue = 1, kInvalidPitch = 12, kInvalidFunction = 98, kInvalidDevice = 101, kUnsupportedLimit = 215 };
 enum { kInvalidHandle = 400, kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801 };

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "expect.h"
+
 struct dim3 {
   unsigned x, y, z;
 };
@@ -30,14 +32,6 @@ struct PointerAttributes {
 };
 int cudaPointerGetAttributes(PointerAttributes*, const void*);
 }
-
-#define EXPECT(condition)                                                  \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                        \
-    }                                                                      \
-  } while (0)
 
 namespace {
 

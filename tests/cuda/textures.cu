@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "cuda_mini.h"
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
-#define OK(call) EXPECT((call) == 0)
-#define REFUSED(call, error) EXPECT((call) == (error) && cudaGetLastError() == (error))
+#include "expect.h"
 
 enum { kInvalidValue = 1, kInvalidChannels = 20, kInvalidFilter = 26, kInvalidNorm = 27, kInvalidHandle = 400 };
 enum { kNotSupported = 801 };
