@@ -8,6 +8,9 @@
 
 using namespace terrace::cudart;
 
+TERRACE_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads,
+                                                              std::size_t shared);
+
 namespace {
 
 struct Configuration {
@@ -56,6 +59,18 @@ std::size_t most_dynamic_shared(const Kernel& kernel) {
   return usual - std::min<std::size_t>(usual, kernel.static_shared);
 }
 
+/// Blocks of a cooperative grid may wait for each other, so all must fit on the GPU together.
+int check_fits(const void* host, dim3 grid, dim3 block, std::size_t shared) {
+  constexpr int kCooperativeLaunchTooLarge = 720;
+  int on_sm = 0;
+  const unsigned long long blocks = 1ULL * grid.x * grid.y * grid.z, threads = 1ULL * block.x * block.y * block.z;
+  if (const int status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_sm, host, static_cast<int>(threads), shared);
+      status != kSuccess)
+    return status;
+  return blocks > 1ULL * Link::instance().device().sms * static_cast<unsigned>(on_sm) ? kCooperativeLaunchTooLarge
+                                                                                      : kSuccess;
+}
+
 /// Whether a launch with the attribute is what it would be without.
 int accept(const LaunchAttribute& attribute) {
   switch (attribute.which) {
@@ -72,8 +87,8 @@ int accept(const LaunchAttribute& attribute) {
     case kLaunchCarveout:
     case kLinkScheduling:
       return kSuccess;
-    case kCooperative:
-      return attribute.value.number == 0 ? kSuccess : unserved("cudaLaunchKernelExC of a cooperative grid");
+    case kCooperative:  // whether its blocks fit is checked for the launch
+      return kSuccess;
     case kClusterDimension:
     case kPreferredClusterDimension: {
       const unsigned* size = attribute.value.size;
@@ -113,6 +128,12 @@ int launch(const LaunchConfiguration* how, const void* host, void** arguments, c
   const LaunchAttribute* const end = how->attributes + how->attribute_count;
   for (const LaunchAttribute* each = how->attributes; each != end; ++each)
     if (const int status = accept(*each); status != kSuccess) return status;
+  const bool cooperative = std::any_of(how->attributes, end, [](const LaunchAttribute& each) {
+    return each.which == kCooperative && each.value.number != 0;
+  });
+  if (cooperative) {
+    if (const int status = check_fits(host, how->grid, how->block, how->shared); status != kSuccess) return status;
+  }
   const int status = launch(*kernel, how->grid, how->block, arguments, how->shared, stream);
   if (status != kSuccess) return status;
   for (const LaunchAttribute* each = how->attributes; each != end; ++each) {
@@ -183,23 +204,14 @@ TERRACE_API int __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t*
   return kSuccess;
 }
 
-TERRACE_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads,
-                                                              std::size_t shared);
 TERRACE_API int cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                  cudaStream_t stream) {
   Kernel* kernel = Link::instance().kernel(host);
   return done(kernel == nullptr ? kInvalidDeviceFunction : launch(*kernel, grid, block, arguments, shared, stream));
 }
-/// Its blocks may wait for each other, so all must fit on the GPU together.
 TERRACE_API int cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments,
                                             std::size_t shared, cudaStream_t stream) {
-  int on_sm = 0;
-  const unsigned long long blocks = 1ULL * grid.x * grid.y * grid.z, threads = 1ULL * block.x * block.y * block.z;
-  if (const int status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_sm, host, static_cast<int>(threads), shared);
-      status != kSuccess)
-    return status;
-  constexpr int kTooLarge = 720;
-  if (blocks > 1ULL * Link::instance().device().sms * static_cast<unsigned>(on_sm)) return done(kTooLarge);
+  if (const int status = check_fits(host, grid, block, shared); status != kSuccess) return done(status);
   return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
 }
 TERRACE_API int cudaLaunchKernelExC(const LaunchConfiguration* how, const void* host, void** arguments) {

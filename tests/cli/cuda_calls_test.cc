@@ -26,7 +26,6 @@ TEST(CudaCalls, DoWhatCudaSaysWithOneDefaultStreamAndWithOnePerThread) {
   EXPECT_NE(outcome.out.find("all calls passed\n"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.err,
             "terrace: cudaLaunchKernelExC with clusters of blocks is not supported\n"
-            "terrace: cudaLaunchKernelExC of a cooperative grid is not supported\n"
             "terrace: cudaFuncSetAttribute of clusters of blocks is not supported\n");
 }
 

@@ -10,7 +10,13 @@
 #include "expect.h"
 
 enum { kInvalidValue = 1, kInvalidPitch = 12, kInvalidFunction = 98, kInvalidDevice = 101, kUnsupportedLimit = 215 };
-enum { kInvalidHandle = 400, kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801 };
+enum {
+  kInvalidHandle = 400,
+  kCooperativeTooLarge = 720,
+  kAlreadyRegistered = 712,
+  kNotRegistered = 713,
+  kNotSupported = 801
+};
 
 __device__ int values[8];
 __global__ void add(int* data, int count, int by) {
@@ -300,7 +306,10 @@ static void attributes(const Calls& calls) {
   REFUSED(calls.launch_with(&how, (const void*)add, arguments), kNotSupported);
   list[1].id = 0;
   list[2].val.number = 1;
-  REFUSED(calls.launch_with(&how, (const void*)add, arguments), kNotSupported);
+  OK(calls.launch_with(&how, (const void*)add, arguments));
+  how.gridDim = 1 << 20;
+  REFUSED(calls.launch_with(&how, (const void*)add, arguments), kCooperativeTooLarge);
+  how.gridDim = 1;
   REFUSED(calls.launch_with(nullptr, (const void*)add, arguments), kInvalidValue);
   REFUSED(calls.launch_with(&how, &how, arguments), kInvalidFunction);
   REFUSED(cudaFuncGetName(&name, &how), kInvalidFunction);
