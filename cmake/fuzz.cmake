@@ -1,6 +1,6 @@
 # The fuzz targets, of the few sources they need: instrumenting the whole program would take minutes.
 file(GLOB fuzzed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/frontend/ptx/*/*.cc)
-foreach(source engine/check engine/hash engine/interrupt frontend/functional_runner frontend/guest_memory frontend/store_log)
+foreach(source engine/archive engine/check engine/hash engine/interrupt frontend/functional_runner frontend/guest_memory frontend/store_log)
   list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/src/${source}.cc)
 endforeach()
 file(GLOB fuzzed_sessions CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cc)

@@ -79,9 +79,12 @@ struct Array {
   void* first;
   std::size_t pitch, width, height;  // in texels; height 0: one dimension
   ChannelFormat format;
+  unsigned flags;
   std::size_t rows() const { return height == 0 ? 1 : height; }
   std::size_t row_bytes() const { return width * texel_bytes(format); }
 };
+/// cudaArraySurfaceLoadStore: kernels may write it.
+inline constexpr unsigned kForSurfaces = 2;
 /// The array, if it is one.
 const Array* find_array(const void* array);
 void forget_arrays();

@@ -19,10 +19,10 @@ std::map<const void*, std::unique_ptr<Array>>& arrays() {
   return *all;
 }
 
-int make_array(void** to, const ChannelFormat* format, std::size_t width, std::size_t height) {
+int make_array(void** to, const ChannelFormat* format, std::size_t width, std::size_t height, unsigned flags) {
   if (to == nullptr || format == nullptr || width == 0) return kInvalidValue;
   if (texel_bytes(*format) == 0) return kInvalidChannels;
-  auto array = std::make_unique<Array>(Array{nullptr, 0, width, height, *format});
+  auto array = std::make_unique<Array>(Array{nullptr, 0, width, height, *format, flags});
   const int status = cudaMallocPitch(&array->first, &array->pitch, array->row_bytes(), array->rows());
   if (status != kSuccess) return status;
   const std::lock_guard guard(Link::instance().lock);
@@ -113,12 +113,13 @@ TERRACE_API int cudaGetChannelDesc(ChannelFormat* to, const void* array) {
 }
 TERRACE_API int cudaMallocArray(void** to, const ChannelFormat* format, std::size_t width, std::size_t height,
                                 unsigned flags) {
-  if (flags != 0) return done(unserved("cudaMallocArray with flags"));
-  return done(make_array(to, format, width, height));
+  if ((flags & ~kForSurfaces) != 0) return done(unserved("cudaMallocArray with other flags than for surfaces"));
+  return done(make_array(to, format, width, height, flags));
 }
 TERRACE_API int cudaMalloc3DArray(void** to, const ChannelFormat* format, Extent extent, unsigned flags) {
-  if (extent.depth != 0 || flags != 0) return done(unserved("cudaMalloc3DArray with three dimensions or flags"));
-  return done(make_array(to, format, extent.width, extent.height));
+  if (extent.depth != 0 || (flags & ~kForSurfaces) != 0)
+    return done(unserved("cudaMalloc3DArray with three dimensions or other flags than for surfaces"));
+  return done(make_array(to, format, extent.width, extent.height, flags));
 }
 TERRACE_API int cudaFreeArray(void* array) {
   if (array == nullptr) return kSuccess;
@@ -134,7 +135,7 @@ TERRACE_API int cudaArrayGetInfo(ChannelFormat* format, Extent* extent, unsigned
   if (found == nullptr) return done(kInvalidHandle);
   if (format != nullptr) *format = found->format;
   if (extent != nullptr) *extent = {found->width, found->height, 0};
-  if (flags != nullptr) *flags = 0;
+  if (flags != nullptr) *flags = found->flags;
   return kSuccess;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "api.h"
@@ -11,8 +12,8 @@ using namespace terrace::cudart;
 
 namespace {
 
-constexpr int kComputeMajor = 9, kComputeMinor = 0;   // as the PTX that the simulator reads
-constexpr int kLimitMallocHeapSize = 2, kLimits = 7;  // as CUDA numbers them
+constexpr int kComputeMajor = 9, kComputeMinor = 0;                        // as the PTX that the simulator reads
+constexpr int kLimitStackSize = 0, kLimitMallocHeapSize = 2, kLimits = 7;  // as CUDA numbers them
 
 // Sizes of textures: those of compute capability 9.0.
 constexpr int kTexture1D = 131072, kTextureLinear1D = 1 << 28;
@@ -199,9 +200,17 @@ int attribute(int which) {
   }
 }
 
-/// Limits that the program may set and read, and that bound nothing here. CUDA's defaults, and its order: the stack, printf's
-/// buffer, the heap (which the simulator keeps), depths and pending launches of kernels that launch kernels, sizes of the L2.
-std::size_t ignored_limits[kLimits] = {1024, std::size_t{1} << 20, 0, 2, 2048, 64, 0};
+/// Limits that the program may set and read, and that bound nothing here. CUDA's defaults, and its order: the stack (which the
+/// simulator keeps), printf's buffer, the heap (likewise), depths and pending launches of kernels that launch kernels, sizes
+/// of the L2.
+std::size_t ignored_limits[kLimits] = {0, std::size_t{1} << 20, 0, 2, 2048, 64, 0};
+
+/// By which the simulator is told of a limit, if it keeps it.
+std::optional<Call> call_of(int limit) {
+  if (limit == kLimitStackSize) return Call::kStackBytes;
+  if (limit == kLimitMallocHeapSize) return Call::kHeapBytes;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -271,24 +280,26 @@ TERRACE_API int cudaDeviceGetSharedMemConfig(int* config) {
 }
 TERRACE_API int cudaDeviceSetLimit(int limit, std::size_t value) {
   if (limit < 0 || limit >= kLimits) return done(kUnsupportedLimit);
-  if (limit != kLimitMallocHeapSize) {
+  const auto call = call_of(limit);
+  if (!call) {
     ignored_limits[limit] = value;
     return kSuccess;
   }
   Writer fields;
   fields.u32(1).u64(value);
-  return done(Link::instance().ask_status(Call::kHeapBytes, fields));
+  return done(Link::instance().ask_status(*call, fields));
 }
 TERRACE_API int cudaDeviceGetLimit(std::size_t* value, int limit) {
   if (value == nullptr) return done(kInvalidValue);
   if (limit < 0 || limit >= kLimits) return done(kUnsupportedLimit);
-  if (limit != kLimitMallocHeapSize) {
+  const auto call = call_of(limit);
+  if (!call) {
     *value = ignored_limits[limit];
     return kSuccess;
   }
   Writer fields;
   fields.u32(0).u64(0);
-  const Answer answer = Link::instance().ask(Call::kHeapBytes, fields);
+  const Answer answer = Link::instance().ask(*call, fields);
   *value = answer.reader().u64();
   return done(answer.status);
 }

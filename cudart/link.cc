@@ -177,27 +177,41 @@ void Link::add_managed_symbol(void** module, void** place, const char* name, std
   managed_symbols_.push_back({module, place, name, bytes});
 }
 
+/// The containers of a fat binary: one, or, of a program whose object files were linked (nvcc -rdc=true), one of each.
+bool Link::add_containers(const void* fat_binary, Writer& fields) {
+  constexpr std::uint32_t kWrapperMagic = 0x466243b1, kLinked = 2;
+  struct Wrapper {
+    std::uint32_t magic, version;
+    const unsigned char* data;            // the container; of linked ones machine code only
+    const unsigned char* const* objects;  // of linked ones: those of the object files, then null
+  };
+  const auto* wrapper = static_cast<const Wrapper*>(fat_binary);
+  if (wrapper->magic != kWrapperMagic) return false;
+  std::uint64_t whole = 0;
+  const auto add = [&](const unsigned char* container) {
+    std::uint16_t header = 0;
+    std::uint64_t size = 0;
+    std::memcpy(&header, container + 6, sizeof header);
+    std::memcpy(&size, container + 8, sizeof size);
+    if (size > cuda::kMostCopyBytes || (whole += header + size) > cuda::kMostCopyBytes) return false;
+    fields.data(container, header + size);
+    return true;
+  };
+  if (wrapper->version != kLinked || wrapper->objects == nullptr || *wrapper->objects == nullptr)
+    return add(wrapper->data);
+  for (const unsigned char* const* object = wrapper->objects; *object != nullptr; ++object)
+    if (!add(*object)) return false;
+  return true;
+}
+
 /// The fat binary of a module goes to the simulator when something of it is first used.
 int Link::load(void** handle) {
   const std::lock_guard guard(lock);
   Module& module = *reinterpret_cast<Module*>(handle);
   if (module.loaded) return module.status;
   module.loaded = true;
-  // The wrapper that compilers register, and the container that it points at.
-  struct Wrapper {
-    std::uint32_t magic, version;
-    const unsigned char* data;
-    const void* more;
-  };
-  const auto* wrapper = static_cast<const Wrapper*>(module.fat_binary);
-  if (wrapper->magic != 0x466243b1) return module.status = 200;
-  std::uint16_t header = 0;
-  std::uint64_t size = 0;
-  std::memcpy(&header, wrapper->data + 6, sizeof header);
-  std::memcpy(&size, wrapper->data + 8, sizeof size);
-  if (size > cuda::kMostCopyBytes) return module.status = 200;
   Writer fields;
-  fields.data(wrapper->data, header + size);
+  if (!add_containers(module.fat_binary, fields)) return module.status = 200;
   const Answer answer = ask(Call::kLoadModule, fields);
   module.status = answer.status;
   module.number = answer.reader().u32();

@@ -137,6 +137,7 @@ class Link {
     std::size_t bytes;
   };
 
+  static bool add_containers(const void* fat_binary, Writer& fields);
   bool connect();
   bool send(Call call, const std::vector<unsigned char>& payload);
   bool receive(void* to, std::size_t bytes);

@@ -1,4 +1,4 @@
-// Texture objects.
+// Texture and surface objects.
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <map>
@@ -116,6 +116,28 @@ int make_texture(unsigned long long* to, const Resource* resource, const Reading
   return kSuccess;
 }
 
+/// What surface objects were made of. Guarded by the link's lock.
+std::map<unsigned long long, Resource>& surfaces() {
+  static auto* all = new std::map<unsigned long long, Resource>;
+  return *all;
+}
+
+int make_surface(unsigned long long* to, const Resource* resource) {
+  if (to == nullptr || resource == nullptr || resource->kind != kOfArray) return kInvalidValue;
+  const Array* array = find_array(resource->array);
+  if (array == nullptr) return kInvalidHandle;
+  if ((array->flags & kForSurfaces) == 0) return kInvalidValue;
+  Writer fields;
+  fields.area({reinterpret_cast<std::uint64_t>(array->first), array->pitch, array->row_bytes(), array->rows()});
+  Link& link = Link::instance();
+  const std::lock_guard guard(link.lock);
+  const Answer answer = link.ask(Call::kSurfaceCreate, fields);
+  if (answer.status != kSuccess) return answer.status;
+  *to = answer.reader().u64();
+  surfaces()[*to] = *resource;
+  return kSuccess;
+}
+
 template <class T>
 int tell(T* to, unsigned long long texture, T Made::* part) {
   const std::lock_guard guard(Link::instance().lock);
@@ -145,6 +167,25 @@ TERRACE_API int cudaGetTextureObjectResourceDesc(Resource* to, unsigned long lon
 }
 TERRACE_API int cudaGetTextureObjectTextureDesc(Reading* to, unsigned long long texture) {
   return done(tell(to, texture, &Made::reading));
+}
+TERRACE_API int cudaCreateSurfaceObject(unsigned long long* to, const Resource* resource) {
+  return done(make_surface(to, resource));
+}
+TERRACE_API int cudaDestroySurfaceObject(unsigned long long surface) {
+  Link& link = Link::instance();
+  const std::lock_guard guard(link.lock);
+  surfaces().erase(surface);
+  Writer fields;
+  fields.u64(surface);
+  return done(link.ask_status(Call::kSurfaceDestroy, fields));
+}
+TERRACE_API int cudaGetSurfaceObjectResourceDesc(Resource* to, unsigned long long surface) {
+  const std::lock_guard guard(Link::instance().lock);
+  const auto found = surfaces().find(surface);
+  if (to == nullptr) return done(kInvalidValue);
+  if (found == surfaces().end()) return done(kInvalidHandle);
+  *to = found->second;
+  return kSuccess;
 }
 TERRACE_API int cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* texels, const ChannelFormat* format, int device) {
   if (texels == nullptr || format == nullptr) return done(kInvalidValue);

@@ -23,15 +23,6 @@ std::string first_line_of(const char* command) {
   return pclose(from) == 0 ? line : std::string();
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return result + "\"";
-}
-
 std::string date_now() {
   const std::time_t now = std::time(nullptr);
   char text[32] = {};
@@ -40,6 +31,15 @@ std::string date_now() {
 }
 
 }  // namespace
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return result + "\"";
+}
 
 std::string machine_state() {
   const char* const keys[] = {"driver_version", "clocks.sm",    "clocks.mem",      "clocks.max.sm",
@@ -106,6 +106,7 @@ void JsonFile::write() const {
   std::string text = fmt::format("{{\n  \"schema\": \"terrace.silicon/1\",\n  \"date\": \"{}\",\n", date_);
   text += fmt::format("  \"gpu\": {},\n  \"sms\": {},\n  \"simulated\": {},\n", quoted(gpu_), sms_,
                       simulated_.empty() ? "null" : quoted(simulated_));
+  if (!made_.empty()) text += fmt::format("  \"made\": {},\n", made_);
   text += fmt::format("  \"before\": {},\n  \"after\": {},\n  \"problems\": [{}],\n  \"points\": [", before_, after_,
                       fmt::join(problems_, ", "));
   for (const std::string& point : points_) text += fmt::format("{}\n{}", &point == &points_.front() ? "" : ",", point);

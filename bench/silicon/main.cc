@@ -3,7 +3,7 @@
 //   silicon simulate FOLDER OUT.json GPU [--shorter N] [--most-bytes N] [--set KEY=VALUE] [GROUP ...]   the same in Terrace
 //   silicon programs FOLDER TO [--shorter N] [--most-bytes N] [--sms N] [GROUP ...]   the same as users' programs
 //   silicon pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...]   kernels that share the GPU in pairs
-//   silicon predict FOLDER TO GPU [--lead CYCLES] [--window CYCLES] [--set KEY=VALUE] [--part I --parts N]   the same in Terrace
+//   silicon predict FOLDER TO GPU [--lead CYCLES] [--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--split NAME] [--side N] [TENANT ...]   the same in Terrace
 //   silicon scaling FOLDER OUT.json [WORKLOAD ...]   time by SM count (CD-search, Figure 9)
 //   silicon multiplex FOLDER OUT.json [MOST]         processes that share the GPU in turn (MASK, Figure 1)
 // FOLDER holds the modules: silicon.ptx and those of the workloads.
@@ -61,8 +61,13 @@ bool act_on_pairs(std::vector<std::string> words) {
   options.parts = take_number(words, "--parts", options.parts);
   options.part = take_number(words, "--part", 1) - 1;
   options.sets = take_option(words, "--set");
-  if (words.size() != 4) return false;
+  options.alone = std::erase(words, "--alone") > 0;
+  for (const std::string& split : take_option(words, "--split")) options.split = split;
+  options.side = static_cast<u32>(take_number(words, "--side", 0));
+  if (options.side > 2) input_error("--side must be 1 or 2, not {}", options.side);
+  if (words.size() < 4) return false;
   options.gpu = words[3];
+  options.tenants = {words.begin() + 4, words.end()};
   silicon::predict_pairs(words[1], words[2], options);
   return true;
 }
@@ -104,7 +109,8 @@ int act(const std::vector<std::string>& words) {
       "[GROUP ...] "
       "| pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...] | predict FOLDER TO GPU [--lead "
       "CYCLES] "
-      "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] | scaling FOLDER OUT.json [WORKLOAD ...] | multiplex "
+      "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--split NAME] [--side N] [TENANT ...] | "
+      "scaling FOLDER OUT.json [WORKLOAD ...] | multiplex "
       "FOLDER OUT.json [MOST]");
 }
 

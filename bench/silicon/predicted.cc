@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/paths.h"
 #include "config/loader.h"
@@ -40,6 +41,7 @@ class TenantProgram final : public Program {
     return tenant_launch(task_, data_.address().raw, out_.address().raw, sms_);
   }
   CheckResult check(const GuestMemory&) const override { return {true, "nothing is compared"}; }
+  void archive(Archive& a) override { a(launched_); }
   TenantCount count(const GuestMemory& memory) const {
     const auto words = out_.read(memory);
     return read_tenant({words.begin(), words.end()});
@@ -119,13 +121,26 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
   JsonFile alone(to + "/alone.json", config.name), together(to + "/pairs.json", config.name);
   alone.set_machine(config.name, config.sm.count);
   together.set_machine(config.name, config.sm.count);
+  std::set<u32> chosen;
+  for (const std::string& name : options.tenants) chosen.insert(tenant_number(name));
+  const auto wanted = [&](u32 tenant) { return chosen.empty() || chosen.contains(tenant); };
+  std::string sets;
+  for (const std::string& set : options.sets) sets += (sets.empty() ? "" : ", ") + quoted(set);
+  const std::string made =
+      fmt::format("{{\"lead\": {}, \"window\": {}, \"set\": [{}]}}", options.lead, options.window, sets);
+  alone.set_made(made);
+  together.set_made(made);
+  if (!options.split.empty() &&
+      std::ranges::none_of(kSplits, [&](const Split& split) { return options.split == split.name; }))
+    input_error("there is no split called {}; there are half, quarter", options.split);
   u64 number = 0;
   const auto mine = [&] { return number++ % options.parts == options.part; };
   for (const Split& split : kSplits) {
+    if (!options.split.empty() && options.split != split.name) continue;
     const u64 first = split.sms_of_first(config.sm.count), second = config.sm.count - first;
     for (u32 side = 0; side < 2; ++side)
       for (u32 tenant = 0; tenant < tenant_kernels().size(); ++tenant) {
-        if (!mine()) continue;
+        if ((options.side != 0 && options.side != side + 1) || !wanted(tenant) || !mine()) continue;
         const auto counts = attempt(alone, options, code, {{tenant}, {side == 0 ? first : second}});
         if (counts.empty()) continue;
         alone.point(fmt::format("{{\"mode\": \"simulated\", \"split\": \"{}\", \"side\": {}, \"tenant\": \"{}\", {}}}",
@@ -133,7 +148,7 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
                                 side_json("", counts[0], options.window)));
       }
     for (const Pair& pair : pairs) {
-      if (!mine()) continue;
+      if (options.alone || !wanted(pair.first) || !wanted(pair.second) || !mine()) continue;
       const auto counts = attempt(together, options, code, {{pair.first, pair.second}, {first, second}});
       if (counts.empty()) continue;
       together.point(fmt::format(

@@ -44,6 +44,10 @@ struct PredictOptions {
   std::vector<std::string> sets;
   u64 lead = 50'000, window = 200'000;  // cycles
   u64 part = 0, parts = 1;              // every so manieth run, from this one on
+  bool alone = false;                   // no pairs
+  std::string split;                    // only this one, or all
+  u32 side = 0;                         // of kernels alone: only this one, 1 or 2; 0: both
+  std::vector<std::string> tenants;     // only these, alone and with each other; all when empty
 };
 /// The same in Terrace, each tenant on its own SMs; the files have the same form.
 void predict_pairs(const std::string& folder, const std::string& to, const PredictOptions& options);

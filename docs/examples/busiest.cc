@@ -21,6 +21,7 @@ class BusiestSmPartitioner final : public SmPartitioner {
   BusiestSmPartitioner(const Context&, Params params) : params_(params) {}
 
   bool by_epochs() const override { return true; }
+  void archive(Archive&) override {}
 
   SmPlan divide(const Situation& situation, const SmPlan& plan) override {
     SmPlan next = plan;

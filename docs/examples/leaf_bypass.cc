@@ -31,6 +31,7 @@ class LeafBypassL2Admission final : public L2Admission {
     bypasses_ = !bypasses_ && 100 * leaf_.hits * data_.lookups < params_.percent * data_.hits * leaf_.lookups;
     data_ = leaf_ = {};
   }
+  void archive(Archive& a) override { a(data_, leaf_, bypasses_); }
 
  private:
   static constexpr u8 kLeaf = 4;

@@ -24,6 +24,7 @@ class TurnsWarpScheduler final : public WarpScheduler {
     ++issued_;
     return last_;
   }
+  void archive(Archive& a) override { a(issued_, last_); }
 
  private:
   void next_turn(u64 candidates) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "engine/check.h"
@@ -27,6 +28,7 @@ void Blame::count(Resource& resource, const char* name, const char* doc, u32 par
   resource.blame_ = this;
   resource.cells_ = cause->cells.data();
   resource.holders_ = std::make_unique<Holders>(tenants_, parts);
+  counted_.push_back({resource.holders_.get(), resource.cells_});
 }
 
 Blame::Group Blame::add_group(Resource& waits_for) {
@@ -92,6 +94,20 @@ void Blame::settle(Cycle now) {
   };
   for (const WaitBook* book : books_) book->visit(now, waits);
   SIM_CHECK(present_ == really, "{} requests are said to wait, and {} do", present_, really);
+}
+
+void Blame::archive(Archive& a) {
+  a.expect(counted_.size(), "the number of resources that are waited for");
+  a.expect(groups_.size(), "the number of groups that wait");
+  for (const Counted& each : counted_) a(*each.holders);
+  for (Waiters& group : groups_) {
+    const auto same = [&](const Counted& each) { return each.holders == group.holders; };
+    auto which = static_cast<u64>(std::ranges::find_if(counted_, same) - counted_.begin());
+    a(which, group.waiting);
+    if (a.restores()) std::tie(group.holders, group.cells) = std::tie(counted_[which].holders, counted_[which].cells);
+  }
+  for (Cause& cause : causes_) a(cause.cells);
+  a(now_, elsewhere_, present_, settled_);
 }
 
 void Blame::describe(StatFields& v) {

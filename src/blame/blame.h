@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "blame/holders.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 
@@ -44,6 +45,9 @@ class Resource {
   /// One more part, which this tenant holds, and the other way round: for what has as many parts as are held.
   void add(TenantId tenant);
   void remove(TenantId tenant);
+
+  /// Who holds it is in the books, which are saved as a whole.
+  void archive(Archive&) const {}
 
  private:
   friend class Blame;
@@ -117,6 +121,9 @@ class Blame {
 
   void describe(StatFields& v);
 
+  /// The books but for what queues keep of them, and for counters.
+  void archive(Archive& a);
+
  protected:
   // For a unit that keeps books of its own besides groups.
   /// Cells of a resource's cause, rows one behind the other, `row_length()` each. Stays where it is.
@@ -150,6 +157,11 @@ class Blame {
   u32 row_length_ = 0;
   Cycle now_ = 0;
   std::vector<WaitBook*> books_;
+  struct Counted {
+    Holders* holders;
+    u64* cells;  // of its cause
+  };
+  std::vector<Counted> counted_;
   std::vector<Waiters> groups_;
   std::deque<Cause> causes_;
   u64 elsewhere_ = 0;  // requests that wait, but in no group

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -75,6 +76,8 @@ class alignas(64) Holders {
   void count(Cycle now) {
     if (watchers_ > 0 && now > last_) count_up(now, cycles_.data(), 0);
   }
+
+  void archive(Archive& a) { a(watchers_, last_, parts_, sole_, turn_, turn_parts_, held_, cycles_); }
 
  private:
   static constexpr u32 kSeveral = ~u32{0};

@@ -34,6 +34,8 @@ class PortBooks {
     return books_;
   }
   Blame& blame() { return books_; }
+  /// The funnel is not its own.
+  void archive(Archive& a) { a(waiting_, books_); }
 
  private:
   WaitingFunnel<T> waiting_;

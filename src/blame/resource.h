@@ -41,6 +41,7 @@ class HeldRing {
     return ring_.pop();
   }
   Resource& entries() { return entries_; }
+  void archive(Archive& a) { a(ring_); }
 
  private:
   Ring<T> ring_;
@@ -53,9 +54,12 @@ class HeldMissTable : private MissTable<Waiter> {
   using Table = MissTable<Waiter>;
 
  public:
+  using Table::archive;
+  using Table::awaited;
   using Table::contains;
   using Table::empty;
   using Table::full;
+  using Table::release_some;
   using Table::size;
   using Table::Table;
   using Table::would_join;
@@ -110,6 +114,7 @@ class CyclePorts {
   void take_for_nobody() { ++used_; }
   u32 ports() const { return ports_; }
   Resource& held() { return held_; }
+  void archive(Archive& a) { a(used_); }
 
  private:
   u32 ports_;

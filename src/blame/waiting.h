@@ -64,6 +64,7 @@ class WaitingRing : public WaitBook {
   void waits_for(Resource& resource) {
     if (counted()) blame_->waits_for(group_, resource);
   }
+  void archive(Archive& a) { a(ring_, entered_, due_); }
 
  private:
   void note_pop() {
@@ -120,17 +121,24 @@ class WaitingLinks : public WaitBook {
   void add(Link<T>& link) {
     links_.push_back(&link);
     entered_.push_back(0);
+    look_at_.push_back(0);
   }
 
   u32 count() const { return static_cast<u32>(links_.size()); }
   const Link<T>& operator[](u32 link) const { return *links_[link]; }
-  /// The oldest message that has arrived on a link, or null.
+  /// The oldest message that has arrived on a link, or null. Links on which nothing can have arrived are not touched: there may
+  /// be hundreds, all over memory.
   const T* front(u32 link, Cycle now) {
+    if (now < look_at_[link]) return nullptr;
     const T* first = links_[link]->front(now);
+    // What is pushed from now on arrives a latency later.
+    if (first == nullptr) look_at_[link] = std::min(links_[link]->next_arrival(), now + links_[link]->latency());
     if (first != nullptr && counted()) [[unlikely]]
       due_ = std::min(due_, now);
     return first;
   }
+  /// After `front` found nothing on a link: nothing arrives there before.
+  Cycle look_at(u32 link) const { return look_at_[link]; }
   T pop(u32 link, Cycle now) {
     if (entered_[link] > 0) [[unlikely]] {
       --entered_[link];
@@ -145,6 +153,8 @@ class WaitingLinks : public WaitBook {
     group_ = blame.add_group(resource);
     blame.keep(*this);
   }
+  /// The links are not its own.
+  void archive(Archive& a) { a(entered_, look_at_, due_); }
 
  private:
   void enter_late(Cycle now) override {
@@ -166,7 +176,8 @@ class WaitingLinks : public WaitBook {
   }
 
   std::vector<Link<T>*> links_;
-  std::vector<u32> entered_;  // by link: the first so many are in the books
+  std::vector<u32> entered_;    // by link: the first so many are in the books
+  std::vector<Cycle> look_at_;  // by link: nothing arrives before
   Blame::Group group_ = 0;
 };
 
@@ -213,6 +224,8 @@ class WaitingFunnel : public WaitBook {
     for (u32 i = 0; counted() && i < apart_; ++i)
       blame_->waits_for(group_ + input * apart_ + i, *resources[resources.size() == 1 ? 0 : i]);
   }
+  /// The funnel is not its own.
+  void archive(Archive& a) { a(due_); }
 
  private:
   void begin(Blame& blame) {

@@ -20,12 +20,18 @@ struct L1Config {
   u32 miss_merges = 16;
   u32 filter_entries = 256;
   u32 synonym_entries = 0;
+  enum class CacheOperators : u8 { kIgnored, kObeyed };
+  CacheOperators cache_operators = CacheOperators::kIgnored;
   void describe(Fields& v) {
     v("bytes", bytes, in(64, 1 << 24), "bytes of each SM's L1 cache");
     v("ways", ways, in(1, 1024), "ways of a set");
     v("hit_cycles", hit_cycles, in(1, 1000), "latency of a hit");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs): lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "accesses that may wait for the same line");
+    v("cache_operators", cache_operators, {"ignored", "obeyed"},
+      "what loads with the cache operators .cg and .cv do: ignored: they use the L1 as other loads do; obeyed: they go "
+      "past "
+      "it");
     v("filter_entries", filter_entries, in(1, 65536),
       "entries of the invalidation filter, which counts the lines of each page; only with a forward-backward table");
     v("synonym_entries", synonym_entries, in(0, 1024),
@@ -42,6 +48,8 @@ struct L2Config {
   u32 slices = 16;
   u32 ports = 1;
   u32 hit_cycles = 10;
+  u32 atomic_cycles = 1;
+  u32 partial_store_cycles = 1;
   u32 miss_entries = 64;
   u32 miss_merges = 32;
   u32 reply_entries = 32;
@@ -58,6 +66,10 @@ struct L2Config {
     v("ports", ports, in(1, 16),
       "look-ups per cycle and slice; as many packets reach and leave it at a time, one flit each per cycle");
     v("hit_cycles", hit_cycles, in(1, 1000), "latency of a hit");
+    v("atomic_cycles", atomic_cycles, in(1, 1000),
+      "cycles for which an atomic of one line keeps a port of its slice busy");
+    v("partial_store_cycles", partial_store_cycles, in(1, 1000),
+      "cycles for which a store to part of a sector (of a line, if there are none) keeps a port of its slice busy");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs) per slice: lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for the same line");
     v("reply_entries", reply_entries, in(1, 4096), "entries of a slice's reply queue");

@@ -1,5 +1,6 @@
-// An SM's data cache: write-through without allocation, lines fetched whole, misses to one line merged. A member of the
-// SM, not a unit: a hit crosses no link.
+// An SM's data cache: write-through without allocation, misses to one line merged. Lines are fetched whole, or in sectors
+// (`sector_bytes`): then a line may be here in part, and whoever lacks sectors of it fetches only those. A member of the SM,
+// not a unit: a hit crosses no link.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,18 +15,22 @@
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 #include "wire/line_key.h"
+#include "wire/line_shape.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
 
 struct L1Stats {
   PerTenant<Counter> loads, hits, misses, merges, stores, atomics;
+  PerTenant<Counter> sector_misses;  // only where lines have sectors
   Counter fills, evictions, invalidations;
   void describe(StatFields& v) {
     v("loads", loads, "lines", "line loads accepted");
     v("hits", hits, "lines", "loads that hit");
     v("misses", misses, "lines", "loads that missed and fetched the line");
     v("merges", merges, "lines", "loads that missed and joined a pending fetch");
+    v("sector_misses", sector_misses, "lines",
+      "of the misses, loads that found other sectors of their line here or on their way (sector_bytes)");
     v("stores", stores, "lines", "line stores (write-through)");
     v("atomics", atomics, "lines", "line atomics, performed at the L2");
     v("fills", fills, "lines", "lines filled");
@@ -41,11 +46,13 @@ class L1Cache {
   enum class Outcome : u8 { kHit, kMiss, kMerged, kRefused };
   struct Waiter {
     u32 record = 0;
+    u8 lacks = 1;  // sectors that it waits for
     [[no_unique_address]] WantedLine wanted{};
   };
 
-  L1Cache(const L1Config& config, u32 line_bytes)
-      : tags_({.entries = config.bytes / line_bytes, .ways = config.ways}),
+  L1Cache(const L1Config& config, LineShape lines)
+      : divided_(lines.divided()),
+        tags_({.entries = config.bytes / lines.line_bytes(), .ways = config.ways}),
         misses_(config.miss_entries, config.miss_merges) {}
 
   /// From now on pages may go. Before the first cycle.
@@ -76,19 +83,32 @@ class L1Cache {
   }
   L1FilterStats* filter_stats() { return filter_ ? &filter_->stats : nullptr; }
 
-  /// What a load of this line would do; nothing changes.
-  Outcome look(LineKey line) const {
-    if (tags_.find(line.raw()) >= 0) return Outcome::kHit;
+  /// What a load of these sectors of the line would do; nothing changes. A miss means that something must be fetched:
+  /// `to_fetch` says which sectors.
+  Outcome look(LineKey line, u8 sectors = 1) const {
+    if (divided_ ? lacking(line, sectors) == 0 : tags_.find(line.raw()) >= 0) return Outcome::kHit;
     if (is_outdated(line)) return Outcome::kRefused;
     switch (misses_.would_join(line.raw())) {
       case Join::kFirst:
         return Outcome::kMiss;
       case Join::kMerged:
-        return Outcome::kMerged;
+        return divided_ && to_fetch(line, sectors) != 0 ? Outcome::kMiss : Outcome::kMerged;
       case Join::kFull:
         break;
     }
     return Outcome::kRefused;
+  }
+  /// Of these sectors, those that are not here,
+  u8 lacking(LineKey line, u8 sectors) const {
+    if (!divided_) return sectors;
+    const i32 entry = tags_.find(line.raw());
+    return entry < 0 ? sectors : static_cast<u8>(sectors & ~tags_.meta(static_cast<u32>(entry)).sectors);
+  }
+  /// and those of them that are not on their way either.
+  u8 to_fetch(LineKey line, u8 sectors) const {
+    if (!divided_) return sectors;
+    const u64 awaited = misses_.contains(line.raw()) ? misses_.awaited(line.raw()) : 0;
+    return static_cast<u8>(lacking(line, sectors) & ~awaited);
   }
   /// Does what `look` said. Returns what a hit found; a miss or merge is answered by `fill`.
   const LineCopy* load(LineKey line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
@@ -98,7 +118,9 @@ class L1Cache {
       return &use(static_cast<u32>(tags_.find(line.raw())))->copy;
     }
     ++(outcome == Outcome::kMiss ? stats.misses : stats.merges)[tenant];
-    if (outcome == Outcome::kMiss)
+    if (divided_)
+      await_sectors(line, outcome, waiter, tenant);
+    else if (outcome == Outcome::kMiss)
       misses_.join_first(line.raw(), waiter);
     else
       misses_.join(line.raw(), waiter);
@@ -107,9 +129,9 @@ class L1Cache {
   /// A store updates a line that is there, which is returned, and brings in none.
   LineCopy* store(LineKey line, TenantId tenant) {
     ++stats.stores[tenant];
-    if (const i32 entry = tags_.find(line.raw()); entry >= 0) return &use(static_cast<u32>(entry))->copy;
-    outdate(line);
-    return nullptr;
+    const i32 entry = tags_.find(line.raw());
+    if (entry < 0 || divided_) outdate(line);  // sectors may be on their way to a line that is here
+    return entry < 0 ? nullptr : &use(static_cast<u32>(entry))->copy;
   }
   /// Whether a write must ask the table first: its line is here, and came with word that its page may not be written.
   bool denies_write(LineKey line) const {
@@ -132,17 +154,20 @@ class L1Cache {
     outdate(line);
   }
   /// A line arrived: whoever waited for it is told, in order. It is kept under its own name, or under the one that leads
-  /// (wire/fbt.h), with the permission of its page. One that is outdated is not kept.
+  /// (wire/fbt.h), with the permission of its page. One that is outdated is not kept. Of a line that has sectors these ones
+  /// arrived, and whoever waits for others waits on.
   template <class F>
-  void fill(LineKey line, LineKey leading, const LineCopy& copy, F&& each_waiter, bool writable = true) {
+  void fill(LineKey line, LineKey leading, const LineCopy& copy, F&& each_waiter, bool writable = true,
+            u8 sectors = 1) {
     ++stats.fills;
+    if (divided_) return fill_sectors(line, sectors, copy, each_waiter);
     if (is_outdated(line)) {
       std::erase(outdated_, line);
     } else if (may_keep(line, leading)) {
       const u32 victim = tags_.victim(leading.raw());
       stats.evictions += tags_.valid(victim);
       if (filter_ && tags_.valid(victim)) filter_->remove(page_of(tags_.key(victim)));
-      tags_.fill(victim, leading.raw()) = {copy, writable};
+      tags_.fill(victim, leading.raw()) = {copy, 1, writable};
     }
     misses_.release(line.raw(), each_waiter);
   }
@@ -163,10 +188,51 @@ class L1Cache {
   }
   void observe(TagObserver* observer) { tags_.observe(observer); }
   u32 misses_under_way() const { return misses_.size(); }
+  void archive(Archive& a) {
+    a(tags_, misses_, outdated_, own_name_only_);
+    if (filter_) a(*filter_);
+  }
 
   L1Stats stats;
 
  private:
+  void await_sectors(LineKey line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
+    const u8 fetched = to_fetch(line, waiter.lacks);
+    const i32 entry = tags_.find(line.raw());
+    if (entry >= 0) tags_.touch(static_cast<u32>(entry));
+    const bool first = misses_.join(line.raw(), waiter) == Join::kFirst;
+    misses_.awaited(line.raw()) |= fetched;
+    stats.sector_misses[tenant] += outcome == Outcome::kMiss && (entry >= 0 || !first);
+  }
+  template <class F>
+  void fill_sectors(LineKey line, u8 sectors, const LineCopy& copy, F&& each_waiter) {
+    u64& awaited = misses_.awaited(line.raw());
+    awaited &= ~u64{sectors};
+    const bool last = awaited == 0;
+    if (!is_outdated(line))
+      keep_sectors(line, sectors, copy);
+    else if (last)
+      std::erase(outdated_, line);
+    if (last) return static_cast<void>(misses_.release(line.raw(), each_waiter));
+    misses_.release_some(
+        line.raw(),
+        [&](Waiter& waiter) {
+          waiter.lacks &= static_cast<u8>(~sectors);
+          if (waiter.lacks != 0) waiter.wanted.arrives(copy);
+          return waiter.lacks == 0;
+        },
+        each_waiter);
+  }
+  void keep_sectors(LineKey line, u8 sectors, const LineCopy& copy) {
+    if (const i32 entry = tags_.find(line.raw()); entry >= 0) {
+      Line& here = tags_.meta(static_cast<u32>(entry));
+      here.sectors |= sectors;
+      return here.copy.add(copy);
+    }
+    const u32 victim = tags_.victim(line.raw());
+    stats.evictions += tags_.valid(victim);
+    tags_.fill(victim, line.raw()) = {copy, sectors, true};
+  }
   /// The SM writes to a line that is being fetched: what arrives may be from before, so that nobody else may join.
   void outdate(LineKey line) {
     if (misses_.contains(line.raw()) && !is_outdated(line)) outdated_.push_back(line);
@@ -189,6 +255,7 @@ class L1Cache {
   }
   struct Line {
     [[no_unique_address]] LineCopy copy{};
+    u8 sectors = 1;        // that are here
     bool writable = true;  // as its page was when it came; lines that a table keeps track of only
   };
   Line* use(u32 entry) {
@@ -196,6 +263,7 @@ class L1Cache {
     return &tags_.meta(entry);
   }
 
+  const bool divided_;  // lines have sectors
   TagArray<Line> tags_;
   MissTable<Waiter> misses_;
   std::vector<LineKey> outdated_;       // few, if any

@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 
@@ -38,6 +39,7 @@ class L1Filter {
   }
   bool holds(u64 page) const { return lines_.contains(page); }
   void clear() { lines_.clear(); }
+  void archive(Archive& a) { a(lines_); }
 
   L1FilterStats stats;
 

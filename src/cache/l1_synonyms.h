@@ -49,6 +49,7 @@ class L1Synonyms {
   }
   /// Mappings may have changed.
   void clear() { pages_.clear(); }
+  void archive(Archive& a) { a(pages_); }
 
   L1SynonymStats stats;
 

@@ -10,11 +10,13 @@
 //                way. Only for reads of page tables: a line of data may be dirty here.
 //   looked_up  once for each request that was looked up: whether it found its line.
 //   epoch      between cycles, when an epoch ends, if it goes by epochs.
+//   archive    what changes while it runs, for checkpoints; `{}` when nothing does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "cache/l2_line.h"
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "wire/epoch.h"
 
 namespace terrace {
@@ -34,6 +36,7 @@ class L2Admission {
   virtual Choice admit(const L2Request& request) const = 0;
   virtual void looked_up(const L2Request& /*request*/, bool /*hit*/) {}
   virtual void epoch(TenantEpochs /*tenants*/) {}
+  virtual void archive(Archive& a) = 0;
   /// Whether it goes by epochs; then run.epoch must say how long they are.
   virtual bool by_epochs() const { return false; }
   /// Whether `admit` never says anything but kCache: then it is not asked.

@@ -13,7 +13,8 @@ struct L2Line {
   u8 walk_level = 0;  // 1 root .. 4 leaf of the page-table entry that was asked for; 0: data
   bool dirty = false;
   bool writable = true;  // the permission of its page when it came; lines with virtual names only
-  u64 missing = 0;       // its words that only memory has; a line with such words is dirty
+  u8 written = 0;        // the sectors that were written to
+  u64 missing = 0;       // its words that only memory has; a line that has no sectors, and such words, is dirty
   [[no_unique_address]] LineCopy copy{};
 };
 

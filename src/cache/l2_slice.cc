@@ -10,14 +10,14 @@
 
 namespace terrace {
 
-L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes,
+L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, LineShape lines,
                  AccessPool& accesses, Wiring wiring, PerformAtomic perform)
     : scheduler_(scheduler),
       config_(config),
       noc_(noc),
-      line_bytes_(line_bytes),
-      line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
-      all_words_(all_words(line_bytes)),
+      lines_(lines),
+      line_shift_(static_cast<u32>(std::countr_zero(lines.line_bytes()))),
+      all_words_(all_words(lines.line_bytes())),
       accesses_(accesses),
       wiring_(std::move(wiring)),
       memory_(wiring_.memory, wiring_.map),
@@ -31,7 +31,7 @@ L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& 
       // answers to be taken, and this slice, which waits for memory to take a line, would wait for each other.
       // (A line that a table keeps track of may need another one, for word of its first write.)
       dirty_(config.miss_entries * (wiring_.names.commands != nullptr ? 2 : 1) + config.write_back_entries),
-      tags_({.entries = config.bytes / config.slices / line_bytes, .ways = config.ways, .hash = config.index}),
+      tags_({.entries = config.bytes / config.slices / lines.line_bytes(), .ways = config.ways, .hash = config.index}),
       misses_(config.miss_entries, config.miss_merges),
       lies_at_(wiring_.virtual_names ? tags_.entries() : 0) {
   admission_ = config.admission.make({.tenants = wiring_.tenants, .slice = wiring_.port, .seed = wiring_.seed});
@@ -169,7 +169,7 @@ void L2Slice::retire(u32 entry) {
   const LineKey name = LineKey::from_raw(tags_.key(entry));
   const PhysAddr lies_at = lies_at_.empty() || name.is_physical() ? address(name) : lies_at_[entry];
   if (old.dirty) {
-    dirty_.push({name, lies_at, old.tenant, old.missing, DramRequest::Notice::kNone, old.copy});
+    dirty_.push({name, lies_at, old.tenant, not_written_back(old), DramRequest::Notice::kNone, old.copy});
   } else if (is_tracked()) {
     ++names_stats.clean_evictions;
     tell_of(DramRequest::Notice::kDropped, name, old.tenant);
@@ -202,12 +202,13 @@ void L2Slice::accept_fill(Cycle now) {
 }
 
 void L2Slice::fill_with(const DramReply& arrived, Cycle now) {
-  L2Line meta{.writable = (arrived.tag & kReadOnlyPage) == 0, .copy = arrived.copy};
-  if (!join_part(arrived.name, meta)) wiring_.truth.fills(meta.copy);
+  L2Line meta{
+      .writable = (arrived.tag & kReadOnlyPage) == 0, .missing = all_words_ & ~arrived.words, .copy = arrived.copy};
+  if (!join_part(arrived.name, arrived.words, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
   event(now, "line {:#x} arrives from memory", arrived.line.raw);
   bool for_write = false, first = true;  // whether the table knows of a write: the fetch said whose it was
-  misses_.release(arrived.name.raw(), arrived.tenant, [&](AccessRef waiter) {
+  const auto answer = [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
     if (std::exchange(first, false)) for_write = writes(access);
     if (is_denied(access, meta)) return look_again(waiter);
@@ -215,7 +216,17 @@ void L2Slice::fill_with(const DramReply& arrived, Cycle now) {
     meta.walk_level = access.walk_level;
     perform(waiter, access, meta);
     filled_.push({.access = waiter, .tenant = access.tenant, .at = now + 1});
-  });
+  };
+  if (lines_.divided() && (misses_.awaited(arrived.name.raw()) &= ~arrived.words) != 0) {
+    // In order: nobody overtakes a write to the line.
+    bool ready = true;
+    misses_.release_some(
+        arrived.name.raw(),
+        [&](AccessRef waiter) { return ready &= (meta.missing & wanted_words(accesses_[waiter])) == 0; }, answer);
+    parts_.push_back({arrived.name, meta});
+    return;
+  }
+  misses_.release(arrived.name.raw(), arrived.tenant, answer);
   if (!drop_on_arrival_.empty() && std::erase(drop_on_arrival_, arrived.name) > 0) {
     ++names_stats.dropped;
     return let_pass(arrived, meta);
@@ -254,12 +265,12 @@ void L2Slice::set_aside(u32 entry) {
 }
 
 /// The rest of a line arrives: words that were set aside are newer than memory's.
-bool L2Slice::join_part(LineKey line, L2Line& meta) {
+bool L2Slice::join_part(LineKey line, u64 arrived, L2Line& meta) {
   const auto part = std::ranges::find(parts_, line, &Part::line);
   if (part == parts_.end()) return false;
   wiring_.truth.joins(part->meta.copy, meta.copy);
   meta = part->meta;
-  meta.missing = 0;
+  meta.missing &= ~arrived;
   *part = parts_.back();
   parts_.pop_back();
   return true;
@@ -316,9 +327,9 @@ bool L2Slice::send_reply(Cycle now) {
     if (wiring_.replies.input_free_at(wiring_.port) <= now) wiring_.replies.sender(wiring_.port).only(access.tenant);
     return false;
   }
-  const bool carries_line = access.kind == AccessKind::kLoad;
-  wiring_.replies.send(wiring_.port, output, now, ref, noc_.flits(carries_line ? line_bytes_ : access.bytes),
-                       access.tenant);
+  const bool carries_data = access.kind == AccessKind::kLoad;
+  wiring_.replies.send(wiring_.port, output, now, ref,
+                       noc_.flits(carries_data ? lines_.bytes(access.sectors) : access.bytes), access.tenant);
   ++(queue.front().bypass ? admission_stats.bypass_replies : stats.replies)[access.tenant];
   event(now, "replies to port {}", output);
   queue.pop();
@@ -362,9 +373,18 @@ void L2Slice::look_up(Cycle now) {
   replays_took_ports_ = port == config_.ports;
   for (; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
-    if (!head || !take(*head, now)) return;
-    wiring_.requests.receive(wiring_.port, now);
+    if (!head) return;
+    const u32 busy = busy_cycles(accesses_[*head]);
+    if (!take(*head, now)) return;
+    wiring_.requests.receive(wiring_.port, now, busy);
   }
+}
+
+/// Of the port, besides the time that its packet takes to come in.
+u32 L2Slice::busy_cycles(const Access& access) const {
+  if (access.kind == AccessKind::kAtomic) return config_.atomic_cycles;
+  if (access.kind != AccessKind::kStore) return 1;
+  return access.words == lines_.words(access.sectors) ? 1 : config_.partial_store_cycles;
 }
 
 bool L2Slice::take(AccessRef ref, Cycle now) {
@@ -383,8 +403,12 @@ bool L2Slice::bypass(AccessRef ref, const Access& access, Cycle now) {
   if (!memory_.can_send(at, now)) return wait_for(memory_.link(at));
   const Handle<AccessRef> place = bypassing_.make();
   bypassing_[place] = ref;
-  memory_.send(
-      {.line = at, .name = LineKey::no_line(place.raw), .tenant = access.tenant, .walk_level = access.walk_level}, now);
+  memory_.send({.line = at,
+                .name = LineKey::no_line(place.raw),
+                .tenant = access.tenant,
+                .walk_level = access.walk_level,
+                .words = lines_.fetched(access.sectors)},
+               now);
   ++admission_stats.bypasses[access.tenant];
   return true;
 }
@@ -394,13 +418,33 @@ bool L2Slice::takes_without_fetch(const Access& access) const {
          (masks() ? access.words != 0 : access.words == all_words_);
 }
 
-/// The words that must be there before an access can be performed. A load that fills an L1 needs the line; of accesses to
-/// parts of words nothing is known.
-u64 L2Slice::wanted_words(const Access& access) {
+/// The words that must be there before an access can be performed. A load that fills an L1 needs the line, or its sectors; of
+/// accesses to parts of words nothing else is known.
+u64 L2Slice::wanted_words(const Access& access) const {
   const bool knows_its_words = access.words != 0;
   if (access.kind == AccessKind::kStore && knows_its_words) return 0;
   const bool only_these = knows_its_words && (access.kind == AccessKind::kAtomic || access.past_l1);
-  return only_these ? access.words : ~u64{0};
+  return only_these ? access.words : lines_.fetched(access.sectors);
+}
+
+/// What an access that waits for its line asks memory for: the whole line, or the sectors that it reads, less what is here or
+/// on its way.
+u64 L2Slice::to_fetch(const Access& access, i32 entry, Join outlook) const {
+  if (!lines_.divided()) return outlook == Join::kFirst ? ~u64{0} : 0;
+  u64 missing = all_words_, awaited = 0;
+  if (entry >= 0) {
+    missing = tags_.meta(static_cast<u32>(entry)).missing;
+  } else if (outlook == Join::kMerged) {
+    const auto part = std::ranges::find(parts_, access.in_l2, &Part::line);
+    if (part != parts_.end()) missing = part->meta.missing;
+    awaited = misses_.awaited(access.in_l2.raw());
+  }
+  return lines_.words(lines_.sectors(wanted_words(access) & missing)) & missing & ~awaited;
+}
+
+/// The words of a dirty line that memory does not get: those that are not here, and sectors that were only read.
+u64 L2Slice::not_written_back(const L2Line& line) const {
+  return lines_.divided() ? line.missing | (all_words_ & ~lines_.words(line.written)) : line.missing;
 }
 
 i32 L2Slice::find(LineKey line) const {
@@ -428,7 +472,7 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
     perform(ref, access, found);
     if (is_tracked() && clean && found.dirty) tell_of_write(line, found.tenant);
     ++stats.hits[access.tenant];
-    event(now, "line {:#x} of port {} hits", line.number() * line_bytes_, access.port);
+    event(now, "line {:#x} of port {} hits", line.number() << line_shift_, access.port);
   } else if (takes_without_fetch(access) && !misses_.contains(line.raw())) {
     if (hits_.full()) return wait_for(hits_.entries());
     if (too_many_dirty()) return wait_for(dirty_.entries());
@@ -439,7 +483,8 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
   } else {
     const Join outlook = misses_.would_join(line.raw());
     if (outlook == Join::kFull) return wait_for(misses_.lack(line.raw(), access.tenant));
-    if (outlook == Join::kFirst) {
+    const u64 fetched = to_fetch(access, entry, outlook);
+    if (fetched != 0) {
       if (too_many_dirty() || is_leaving(line)) return wait_for(dirty_.entries());
       const PhysAddr at = address(line);
       if (!memory_.can_send(at, now)) return wait_for(memory_.link(at));
@@ -448,27 +493,29 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
                     .tag = asker_tag(access.sm, access.warp),
                     .tenant = access.tenant,
                     .walk_level = access.walk_level,
+                    .words = fetched,
                     .for_write = writes(access),
                     .check = denied},
                    now);
       ++stats.fetches;
       const bool in_part = entry >= 0 && !denied;
       if (in_part) set_aside(static_cast<u32>(entry));
-      if (!keep && !in_part) unkept_.push_back(line);
-    } else if (keep && !unkept_.empty()) {
-      std::erase(unkept_, line);
+      if (!keep && !in_part && outlook == Join::kFirst) unkept_.push_back(line);
+      stats.sector_misses[access.tenant] += lines_.divided() && (in_part || outlook == Join::kMerged);
     }
+    if (outlook == Join::kMerged && keep && !unkept_.empty()) std::erase(unkept_, line);
     if (outlook == Join::kFirst)
       misses_.join_first(line.raw(), ref, access.tenant);
     else
       misses_.join(line.raw(), ref, access.tenant);
+    if (lines_.divided()) misses_.awaited(line.raw()) |= fetched;
     // Whoever comes behind waits here too, even if only the line in the L1 was out of date.
     if (denied) tags_.meta(static_cast<u32>(entry)).writable = false;
     names_stats.denied += denied;
-    ++(outlook == Join::kFirst ? stats.misses : stats.merges)[access.tenant];
+    ++(fetched != 0 ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
-    event(now, "line {:#x} of port {} {}", line.number() * line_bytes_, access.port,
-          outlook == Join::kFirst ? "misses" : "joins a miss");
+    event(now, "line {:#x} of port {} {}", line.number() << line_shift_, access.port,
+          fetched != 0 ? "misses" : "joins a miss");
     return true;
   }
   hits_.push({.access = ref, .tenant = access.tenant, .at = now + config_.hit_cycles});
@@ -494,6 +541,7 @@ void L2Slice::perform(AccessRef ref, const Access& access, L2Line& meta) {
   if (writes(access)) {
     meta.dirty = true;
     meta.missing &= ~access.words;
+    meta.written |= access.sectors;
     wiring_.truth.performs(meta.copy, access);
   }
   wiring_.truth.answers(ref, access, meta.copy);
@@ -526,6 +574,15 @@ Cycle L2Slice::next_wakeup(Cycle now) {
     if (at > now || !reply_refused_) next = std::min(next, std::max(soonest, at));
   }
   return next;
+}
+
+void L2Slice::archive(Archive& a) {
+  a.part("an L2 slice");
+  SIM_CHECK(atomics_.empty(), "L2 slice {} is saved within a cycle", wiring_.port);
+  a(memory_, admission_, victims_, hits_, filled_, dirty_);
+  a(reply_refused_, write_back_refused_, replays_took_ports_, fill_waits_, took_fill_);
+  a(tags_, misses_, lies_at_, unkept_, parts_, dropping_, drop_on_arrival_, replays_out_, replays_in_, bypassing_);
+  a(blame);
 }
 
 void L2Slice::explain(std::ostream& out) const {

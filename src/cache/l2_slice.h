@@ -1,7 +1,8 @@
 // One slice of the shared cache: write-back, lines allocated when they arrive, misses to one line merged, atomics
 // performed here. Requests come from the SMs through the crossbar, what misses goes to memory. A store that covers its
 // line needs no fetch, unless the line has a virtual name: then memory must say where it lies. One that does not fetches
-// the rest, at once or when it is read (`l2.partial_stores`).
+// the rest, at once or when it is read (`l2.partial_stores`). Where lines have sectors (`sector_bytes`) a line may be here in
+// part: what is read and missing is fetched, and what was written to goes back.
 //
 // Behind a virtual L2 a forward-backward table may keep track of its lines (translation/fbt.h). Then a slice tells it of
 // every line that leaves and of the first write to each, drops lines of pages that go, and replays requests under the name
@@ -33,6 +34,7 @@
 #include "wire/access.h"
 #include "wire/dram.h"
 #include "wire/fbt.h"
+#include "wire/line_shape.h"
 
 namespace terrace {
 
@@ -40,6 +42,7 @@ struct L2Stats {
   PerTenant<Counter> lookups, hits, misses, merges, write_allocations, atomics, replies;
   PerTenant<Counter> tlb_missed_loads, tlb_missed_hits;
   std::array<PerTenant<Counter>, kWalkLevels> walk_lookups, walk_hits;  // by level, root first
+  PerTenant<Counter> sector_misses;                                     // only where lines have sectors
   Counter fills, write_backs, fetches, partial_write_backs, completions;
   PerTenant<Counter> replays;  // only with a forward-backward table
   Counter replayed_fetches;    // likewise
@@ -48,6 +51,8 @@ struct L2Stats {
     v("hits", hits, "lines", "look-ups that hit");
     v("misses", misses, "lines", "look-ups that missed and fetched the line from memory");
     v("merges", merges, "lines", "look-ups that missed and joined a pending fetch");
+    v("sector_misses", sector_misses, "lines",
+      "of the misses, look-ups that found other sectors of their line here or on their way (sector_bytes)");
     v("write_allocations", write_allocations, "lines", "stores that allocated a line without a fetch");
     v("tlb_missed_loads", tlb_missed_loads, "lines", "line loads of an L1 whose page missed in the L1 TLB");
     v("tlb_missed_hits", tlb_missed_hits, "lines", "of those, hits");
@@ -56,7 +61,8 @@ struct L2Stats {
     v("fetches", fetches, "lines", "fetches sent to memory");
     v("fills", fills, "lines", "lines filled from memory");
     v("write_backs", write_backs, "lines", "dirty lines written back to memory");
-    v("partial_write_backs", partial_write_backs, "lines", "of these, lines of which only some words were there");
+    v("partial_write_backs", partial_write_backs, "lines",
+      "of these, lines of which only some words were there, or only some sectors changed");
     v("completions", completions, "lines", "fetches of lines of which only some words were there");
     v("replays", replays, "lines", "requests that another name leads for, sent to the slice of that name");
     v("replayed_fetches", replayed_fetches, "lines", "fetches that ended so");
@@ -121,7 +127,7 @@ class L2Slice final : public Unit {
     u32 tenants = 1;
     u64 seed = 1;
   };
-  L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, u32 line_bytes, AccessPool& accesses,
+  L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, LineShape lines, AccessPool& accesses,
           Wiring wiring, PerformAtomic perform);
   void connect(UnitId self) { self_ = self; }
 
@@ -147,6 +153,7 @@ class L2Slice final : public Unit {
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) { blame.settle(now); }
+  void archive(Archive& a);
 
   L2Stats stats;
   L2AdmissionStats admission_stats;
@@ -208,6 +215,7 @@ class L2Slice final : public Unit {
   bool send_reply(Cycle now);
   void write_back(Cycle now);
   void look_up(Cycle now);
+  u32 busy_cycles(const Access& access) const;
   bool take(AccessRef ref, Cycle now);
   bool bypass(AccessRef ref, const Access& access, Cycle now);
   /// The entry that a request finds, or negative.
@@ -220,9 +228,11 @@ class L2Slice final : public Unit {
   static bool writes(const Access& access) {
     return access.kind == AccessKind::kStore || access.kind == AccessKind::kAtomic;
   }
-  static u64 wanted_words(const Access& access);
+  u64 wanted_words(const Access& access) const;
+  u64 to_fetch(const Access& access, i32 entry, Join outlook) const;
+  u64 not_written_back(const L2Line& line) const;
   void set_aside(u32 entry);
-  bool join_part(LineKey line, L2Line& meta);
+  bool join_part(LineKey line, u64 arrived, L2Line& meta);
   void allocate(LineKey line, PhysAddr at, const L2Line& meta);
   u32 victim_for(LineKey line, const L2Line& meta);
   void perform(AccessRef ref, const Access& access, L2Line& meta);
@@ -239,7 +249,7 @@ class L2Slice final : public Unit {
   UnitId self_{};
   const L2Config config_;
   const NocConfig noc_;
-  const u32 line_bytes_;
+  const LineShape lines_;
   const u32 line_shift_;
   const u64 all_words_;
   AccessPool& accesses_;

@@ -2,11 +2,13 @@
 //
 //   victim   once for each line that a slice takes: a way of the set, which must not be one that the policy itself
 //            forbids to this tenant. A free way should go first: `lru` sees to that.
+//   archive  what changes while it runs, for checkpoints; `{}` when nothing does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "cache/l2_line.h"
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/tag_array.h"
 
 namespace terrace {
@@ -40,6 +42,7 @@ class L2Victim {
 
   virtual ~L2Victim() = default;
   virtual u32 victim(const L2Set& set, const L2Line& arriving) = 0;
+  virtual void archive(Archive& a) = 0;
   /// Whether lines of one tenant may push out those of another; a run ends when this is broken.
   virtual bool divides_tenants() const { return false; }
   /// Whether `victim` never says anything but `lru` of all ways: then it is not asked.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "blame/waiting.h"
@@ -38,10 +39,14 @@ class MemoryPort {
 
   /// The reply whose turn it is, or null. Only `pop` moves the turn: how often a slice looks must not matter.
   const DramReply* front(Cycle now) {
+    if (now < look_at_) return nullptr;
     u32 link = turn_;
+    Cycle next = kNever;
     for (u32 asked = 0; asked < replies_.count(); ++asked, link = after(link)) {
       if (const DramReply* reply = replies_.front(link, now)) return reply;
+      next = std::min(next, replies_.look_at(link));
     }
+    look_at_ = next;
     return nullptr;
   }
   /// Takes what `front` found in this cycle.
@@ -70,6 +75,11 @@ class MemoryPort {
     for (const Way& way : ways_) all += way.link->size() == way.link->capacity() ? way.link->size() : 0;
     return all;
   }
+  /// But for the links, which are the machine's.
+  void archive(Archive& a) {
+    for (Way& way : ways_) a(way.last_sent, way.held);
+    a(replies_, taken_, turn_, look_at_);
+  }
 
  private:
   struct Way {
@@ -85,6 +95,7 @@ class MemoryPort {
   WaitingLinks<DramReply> replies_;
   Resource taken_;  // held by the tenant of the reply taken last
   u32 turn_ = 0;
+  Cycle look_at_ = 0;  // no reply arrives before
 };
 
 }  // namespace terrace

@@ -89,6 +89,17 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->allow_extra_args(false);
   app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
       ->type_name("UNIT@FROM:TO");
+  app.add_option("--checkpoint", line.run.checkpoints,
+                 "save the whole run to FILE when it reaches CYCLE, or every so many cycles, to go on from there later "
+                 "(docs/checkpoints.md); may be repeated")
+      ->type_name("FILE@[every:]CYCLE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option(
+         "--resume", line.run.resume,
+         "go on from a checkpoint, with the machine and the tenants that it has; options that say these again must "
+         "agree with it")
+      ->type_name("FILE");
   add_live_options(app, line.live);
 }
 
@@ -278,6 +289,9 @@ void refuse_unknown_options(const CLI::App& app, const std::string& command, std
     const std::string name = word.substr(0, word.find('='));
     const CLI::Option* option = find_option(app, name);
     if (!option) {
+      if ((command == "cuda" || command == "serve") && (name == "--checkpoint" || name == "--resume"))
+        input_error("{}: no option {}: tenants that are processes cannot be saved; see docs/checkpoints.md", command,
+                    name);
       std::vector<std::string> known;
       for (const CLI::Option* other : app.get_options())
         for (const std::string& long_name : other->get_lnames()) known.push_back("--" + long_name);

@@ -26,6 +26,8 @@ struct RunOptions {
   std::string threads;  // that simulate one run
   std::string json, timeline, timeline_events, log;
   std::vector<std::string> timeline_of, saves;
+  std::vector<std::string> checkpoints;  // FILE@CYCLE or FILE@every:CYCLES
+  std::string resume;
 };
 
 /// A page to watch and steer what runs.

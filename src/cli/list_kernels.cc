@@ -26,6 +26,7 @@ std::string resources_text(ptx::Machine& machine, std::string_view kernel) {
     std::string text = fmt::format("{} registers per thread, {} bytes of shared memory", code.registers_per_thread,
                                    code.static_shared_bytes);
     if (code.local_bytes != 0) text += fmt::format(", {} bytes of local memory per thread", code.local_bytes);
+    if (code.recursive) text += ", and a stack for recursion";
     return text;
   } catch (const InputError& error) {  // the others of the module can be launched all the same
     return fmt::format("cannot be executed: {}", error.what());

@@ -11,12 +11,14 @@
 #include "cli/progress.h"
 #include "cli/root_config.h"
 #include "cli/threads.h"
+#include "config/field_list.h"
 #include "config/field_text.h"
 #include "config/loader.h"
 #include "engine/check.h"
 #include "engine/interrupt.h"
 #include "gpu/gpu.h"
 #include "run/alone.h"
+#include "run/checkpoint.h"
 #include "run/metrics.h"
 #include "text/gzip.h"
 #include "text/output.h"
@@ -33,11 +35,12 @@ std::function<void(double, Cycle, u64)> show(Progress& progress) {
 
 /// Runs each tenant alone under the machine's reference design. --set changes the machine, as the tables `set` of
 /// sweeps do: the reference has it too.
-void compare_with_alone(const CommandLine& line, const GpuConfig& shared, RunResult& result) {
+void compare_with_alone(const CommandLine& line, const ConfigOptions& options, const GpuConfig& shared,
+                        RunResult& result) {
   std::string note;
   const std::string design =
       reference_design(shared, [](const std::string& name) { find_config(kDesigns, name); }, note);
-  Layers layers = layers_of(line.config);
+  Layers layers = layers_of(options);
   layers.designs.clear();
   if (!design.empty()) layers.designs.push_back(find_config(kDesigns, design));
   const GpuConfig base = ConfigLoader<RootConfig>(layers).config();
@@ -108,6 +111,52 @@ u64 timeline_events_of(const std::string& text) {
   return *events;
 }
 
+/// The options that choose a machine, as a checkpoint keeps them: alone runs need the machine without its designs.
+Tree tree_of(const ConfigOptions& options) {
+  const auto list = [](const std::vector<std::string>& words) {
+    Tree tree = Tree::list();
+    for (const std::string& word : words) tree.push(Tree(word));
+    return tree;
+  };
+  return {{"gpu", options.gpu},
+          {"designs", list(options.designs)},
+          {"sets", list(options.sets)},
+          {"seed", options.seed},
+          {"warmup", options.warmup}};
+}
+ConfigOptions options_in(const Tree& tree) {
+  const auto text = [](const Tree& value) { return std::get<std::string>(value.value); };
+  ConfigOptions options;
+  options.gpu = text(*tree.find("gpu"));
+  for (const Tree& design : tree.find("designs")->items()) options.designs.push_back(text(design));
+  for (const Tree& set : tree.find("sets")->items()) options.sets.push_back(text(set));
+  options.seed = text(*tree.find("seed"));
+  options.warmup = text(*tree.find("warmup"));
+  return options;
+}
+
+/// With a machine or tenants, the options of the command line say the whole run once more. Others are looked at by themselves.
+GpuConfig resumed_config(const CommandLine& line, const Checkpoint& from) {
+  const Layers layers = layers_of(line);
+  if (!line.config.gpu.empty() || !line.run.tenants.empty()) return ConfigLoader<RootConfig>(layers).config();
+  GpuConfig config = from.config();
+  apply_layers(config, layers);
+  return config;
+}
+
+/// What alone runs go by. A machine's file may have changed since.
+ConfigOptions options_of(const CommandLine& line, const Checkpoint* from) {
+  if (from == nullptr || !line.config.gpu.empty() || !line.run.tenants.empty()) return line.config;
+  ConfigOptions options = options_in(from->facts().asked);
+  GpuConfig config = from->config();
+  const std::string before = resolved_toml(config);
+  apply_layers(config, layers_of(options));
+  if (resolved_toml(config) != before)
+    input_error("{}: the files of its machine or designs have changed, and --alone reads them; leave out --alone",
+                from->file());
+  return options;
+}
+
 /// The name of the file says which timeline is wanted.
 void ask_for_timeline(const RunOptions& options, RunRequest& request) {
   if (options.timeline.empty() && !options.timeline_of.empty())
@@ -123,7 +172,11 @@ void ask_for_timeline(const RunOptions& options, RunRequest& request) {
     input_error("run: --timeline-events is about trace events, and {} gets statistics as CSV: give it another ending",
                 options.timeline);
   request.timeline_of = options.timeline_of;
-  if (!request.timeline) request.timeline_events = timeline_events_of(options.timeline_events);
+  if (request.timeline) return;
+  request.timeline_events = timeline_events_of(options.timeline_events);
+  // A run that goes on keeps as many as it kept.
+  if (request.resume && options.timeline_events.empty() && request.resume->facts().kept.timeline_events != 0)
+    request.timeline_events = request.resume->facts().kept.timeline_events;
 }
 
 }  // namespace
@@ -131,9 +184,13 @@ void ask_for_timeline(const RunOptions& options, RunRequest& request) {
 int run_command(const CommandLine& line) {
   if (line.run.json.empty() && !line.config.epochs.empty())
     input_error("run: --epochs keeps statistics over time in the result; also give --json FILE");
-  const ConfigLoader<RootConfig> loader(layers_of(line));
   RunRequest request;
-  request.config = loader.config();
+  if (!line.run.resume.empty()) request.resume = std::make_shared<Checkpoint>(line.run.resume);
+  const Checkpoint* from = request.resume.get();
+  request.config = from != nullptr ? resumed_config(line, *from) : ConfigLoader<RootConfig>(layers_of(line)).config();
+  const ConfigOptions machine = options_of(line, line.run.alone ? from : nullptr);
+  for (const std::string& wish : line.run.checkpoints) request.checkpoints.push_back(parse_checkpoint(wish));
+  request.asked = from != nullptr ? from->facts().asked : tree_of(line.config);
   request.check = line.run.check;
   request.saves = line.run.saves;
   request.log = line.run.log;
@@ -153,7 +210,7 @@ int run_command(const CommandLine& line) {
   RunResult result = simulate(request);
   page.reset();
   progress.finish();
-  if (line.run.alone) compare_with_alone(line, request.config, result);
+  if (line.run.alone) compare_with_alone(line, machine, request.config, result);
   if (json) {
     json->write(json_text(result.json));
     json->commit();
@@ -164,6 +221,7 @@ int run_command(const CommandLine& line) {
   }
   write_stdout(result.log + result.text);
   for (const std::string& fault : result.faults) say(fault);
+  for (const std::string& sentence : result.unsaved) say(sentence);
   if (result.all_faulted) return kInputExitCode;  // as when exec meets a fault
   return result.checks_passed ? 0 : 1;
 }

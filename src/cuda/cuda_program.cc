@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "engine/check.h"
+
 namespace terrace::cuda {
 
 void CudaProgram::initialise(GuestMemory&) {
@@ -82,6 +84,10 @@ void CudaProgram::stopped(GuestMemory&, const std::string& fault) {
     message_.reset();
     if (!goes_on) connection_.reset();
   }
+}
+
+void CudaProgram::archive(Archive&) {
+  input_error("a CUDA process cannot be saved in a checkpoint; save runs of programs and workloads only");
 }
 
 CheckResult CudaProgram::check(const GuestMemory&) const {

@@ -27,6 +27,7 @@ class CudaProgram final : public Program {
   std::optional<Launch> next(GuestMemory&) override;
   CheckResult check(const GuestMemory&) const override;
   void stopped(GuestMemory&, const std::string& fault) override;
+  void archive(Archive&) override;
 
   u64 code_hash() const { return session_.code_hash(); }
   u64 launches() const { return session_.launches(); }

@@ -43,7 +43,9 @@ bool HostSession::needs_wait(const Message& message) const {
     case Call::kWait:
     case Call::kReset:
     case Call::kHeapBytes:
+    case Call::kStackBytes:
     case Call::kTextureDestroy:
+    case Call::kSurfaceDestroy:
     case Call::kGoodbye:
     case Call::kLoadModule:     // its variables are written
     case Call::kManagedSymbol:  // its variable is read
@@ -136,11 +138,20 @@ HostSession::Outcome HostSession::serve(Call call, Reader& fields, Answer& answe
     case Call::kHeapBytes:
       heap(fields, answer);
       break;
+    case Call::kStackBytes:
+      stack(fields, answer);
+      break;
     case Call::kTextureCreate:
       create_texture(fields, answer);
       break;
     case Call::kTextureDestroy:
       destroy_texture(fields, answer);
+      break;
+    case Call::kSurfaceCreate:
+      create_surface(fields, answer);
+      break;
+    case Call::kSurfaceDestroy:
+      destroy_surface(fields, answer);
       break;
     default:
       answer.status = Status::kInvalidValue;
@@ -171,6 +182,17 @@ void HostSession::heap(Reader& fields, Answer& answer) {
   if (change && (!fields.good() || bytes > setup_.device.memory_bytes || !machine_.set_heap_bytes(bytes)))
     answer.status = Status::kInvalidValue;
   answer.fields.u64(machine_.heap_bytes());
+}
+
+/// cudaLimitStackSize
+void HostSession::stack(Reader& fields, Answer& answer) {
+  const bool change = fields.u32() != 0;
+  const u64 bytes = fields.u64();
+  if (change && (!fields.good() || bytes > DeviceCode::kMostStackBytes))
+    answer.status = Status::kInvalidValue;
+  else if (change)
+    machine_.set_stack_bytes(bytes);
+  answer.fields.u64(machine_.stack_bytes());
 }
 
 void HostSession::deliver_printed(std::vector<Message>& answers) {
@@ -206,6 +228,7 @@ void HostSession::clear() {
   local_bytes_ = 0;
   counts_heap_ = false;
   machine_.set_heap_bytes(ptx::DeviceHeap::kBytes);
+  machine_.set_stack_bytes(DeviceCode::kStackBytes);
   machine_.take_printed();  // nobody is there to read it
   ran_ = false;
 }

@@ -108,8 +108,11 @@ class HostSession {
   void occupancy(Reader& fields, Answer& answer);
   void create_texture(Reader& fields, Answer& answer);
   void destroy_texture(Reader& fields, Answer& answer);
+  void create_surface(Reader& fields, Answer& answer);
+  void destroy_surface(Reader& fields, Answer& answer);
   void describe_device(Answer& answer) const;
   void heap(Reader& fields, Answer& answer);
+  void stack(Reader& fields, Answer& answer);
   void deliver_printed(std::vector<Message>& answers);
 
   /// The memory of a call on the device, or nothing: then the answer says so.

@@ -1,4 +1,4 @@
-// Texture objects of a CUDA process.
+// Texture and surface objects of a CUDA process.
 // SPDX-License-Identifier: MIT
 #include <bit>
 
@@ -7,7 +7,7 @@
 namespace terrace::cuda {
 namespace {
 
-constexpr u64 kMostTextures = 1 << 20, kMostTexels = u64{1} << 28;  // of one side: CUDA's bound for linear memory
+constexpr u64 kMostObjects = 1 << 20, kMostTexels = u64{1} << 28;  // of one side: CUDA's bound for linear memory
 
 TextureFacts read_texture(Reader& fields) {
   TextureFacts facts;
@@ -50,7 +50,7 @@ ptx::Texture texture_of(const TextureFacts& facts) {
 
 void HostSession::create_texture(Reader& fields, Answer& answer) {
   const TextureFacts facts = read_texture(fields);
-  if (!fields.complete() || !possible(facts) || machine_.textures().size() >= kMostTextures ||
+  if (!fields.complete() || !possible(facts) || machine_.textures().size() >= kMostObjects ||
       !contains({facts.first, facts.pitch, facts.width * facts.channels * facts.channel_bytes, facts.height})) {
     answer.status = Status::kInvalidValue;
     return;
@@ -61,6 +61,24 @@ void HostSession::create_texture(Reader& fields, Answer& answer) {
 void HostSession::destroy_texture(Reader& fields, Answer& answer) {
   const u64 number = fields.u64();
   if (!fields.complete() || !machine_.textures().remove(number)) answer.status = Status::kInvalidHandle;
+}
+
+void HostSession::create_surface(Reader& fields, Answer& answer) {
+  const Area area = fields.area();
+  constexpr u64 kMostRowBytes = 16 * kMostTexels, kAlign = 16;  // bytes of the largest texel
+  if (!fields.complete() || area.width == 0 || area.width >= kMostRowBytes || area.rows == 0 ||
+      area.rows > kMostTexels || area.first % kAlign != 0 || area.pitch % kAlign != 0 || !contains(area) ||
+      machine_.surfaces().size() >= kMostObjects) {
+    answer.status = Status::kInvalidValue;
+    return;
+  }
+  answer.fields.u64(
+      machine_.surfaces().add({{area.first}, area.pitch, static_cast<u32>(area.width), static_cast<u32>(area.rows)}));
+}
+
+void HostSession::destroy_surface(Reader& fields, Answer& answer) {
+  const u64 number = fields.u64();
+  if (!fields.complete() || !machine_.surfaces().remove(number)) answer.status = Status::kInvalidHandle;
 }
 
 }  // namespace terrace::cuda

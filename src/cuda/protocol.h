@@ -16,14 +16,14 @@
 
 namespace terrace::cuda {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 5;
 /// The environment variable that names the socket.
 inline constexpr const char* kSocketVariable = "TERRACE_SOCKET";
 
 enum class Call : std::uint32_t {
   kHello = 1,         // version, process id
   kGoodbye,           // the process ends in good order: what it issued is completed
-  kLoadModule,        // fat binary -> module
+  kLoadModule,        // fat binaries that are linked together -> module
   kKernel,            // module, name -> kernel, attributes, sizes of its parameters
   kSymbol,            // module, name -> address, bytes
   kAllocate,          // bytes -> address
@@ -49,9 +49,12 @@ enum class Call : std::uint32_t {
   kOccupancy,         // kernel, threads of a block, dynamic shared bytes -> blocks of an SM
   kReset,             // frees everything
   kHeapBytes,         // whether to change it, bytes -> bytes of the device heap
+  kStackBytes,        // likewise, of the stack that recursion has in each thread
   kManagedSymbol,     // module, name -> address, bytes; from now on it is managed memory
   kTextureCreate,     // TextureFacts, as fields -> texture object
   kTextureDestroy,    // texture object
+  kSurfaceCreate,     // area -> surface object
+  kSurfaceDestroy,    // surface object
   // From the simulator.
   kAnswer = 100,
   kReadDone,      // number of the read, bytes: goes ahead of an answer

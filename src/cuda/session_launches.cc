@@ -86,7 +86,7 @@ void HostSession::launch(Reader& fields, Answer& answer) {
   }
   // Local memory is that of all threads of the launch. Twice as much is set aside as the largest launch needs, for others in
   // flight.
-  const u64 local = kernel.code->local_bytes;
+  const u64 local = machine_.local_bytes(*kernel.code);
   const u64 left = setup_.device.memory_bytes - std::min(setup_.device.memory_bytes, used_bytes_);
   if (local > 0) {
     const u64 all_threads = launch.grid.count() * threads;

@@ -14,16 +14,29 @@ namespace {
 
 constexpr u64 kMostModules = 4096;
 
+/// The PTX of all of them, one behind the other, as the reader links it. None if one has only machine code.
+std::optional<std::string> linked_ptx(const std::vector<std::span<const u8>>& binaries) {
+  std::string linked;
+  for (const std::span<const u8> binary : binaries) {
+    const std::optional<std::string> ptx = ptx_of_fat_binary(binary);
+    if (!ptx) return std::nullopt;
+    linked.append(linked.empty() ? "" : "\n").append(*ptx);
+  }
+  return linked;
+}
+
 }  // namespace
 
 void HostSession::load_module(Reader& fields, Answer& answer) {
-  const auto bytes = fields.data();
+  std::vector<std::span<const u8>> binaries;
+  do binaries.push_back(fields.data());
+  while (fields.good() && !fields.complete());
   if (!fields.good() || modules_ >= kMostModules) {
     answer.status = Status::kInvalidValue;
     return;
   }
   try {
-    std::optional<std::string> ptx = ptx_of_fat_binary(bytes);
+    std::optional<std::string> ptx = linked_ptx(binaries);
     if (!ptx) {
       answer.status = Status::kNoKernelImage;
       answer.sentence =

@@ -5,6 +5,7 @@
 // One command per command clock (row and column each, where the standard has two buses). The channel reads until
 // write_high writes wait or no read does, and writes until write_low are left; a scheduler may have it read in between.
 // A read behind a waiting write of its line gets what was written, in the time of any read.
+// With partial_writes = "read", a write of parts of bursts waits as a read first, then as a write.
 // A rank whose refresh is due serves nothing until it is done. A source must take replies whether or not its requests
 // are accepted, or the two wait for each other.
 // SPDX-License-Identifier: MIT
@@ -19,6 +20,7 @@
 #include "dram/dram_blame.h"
 #include "dram/dram_config.h"
 #include "dram/dram_stats.h"
+#include "engine/archive.h"
 #include "engine/clock.h"
 #include "engine/link.h"
 #include "engine/ring.h"
@@ -81,6 +83,8 @@ class Channel final : public Unit {
   const AddressMap& map() const { return map_; }
   bool idle() const { return stats.waiting == 0 && stats.reads_in_flight == 0; }
 
+  void archive(Archive& a);
+
   DramStats stats;
   DramBlame blame;
 
@@ -93,6 +97,13 @@ class Channel final : public Unit {
     u64 age = 0;
     Cycle accepted = 0;
     u8 bank = 0;
+    bool reads_first = false;  // a write of which the rest of its bursts is read
+    bool writes() const { return request.write && !reads_first; }
+  };
+  /// Bursts that were read, and are to be written in part.
+  struct Merged {
+    Cycle at = 0;  // when they are there
+    Entry entry;
   };
   struct Return {
     Cycle at = 0;
@@ -106,6 +117,7 @@ class Channel final : public Unit {
     bool looked_up = false;  // `next` stands for the request at the end of its link,
     bool refused = false;    // which was refused, and nothing has changed since
     DramWaiting next{};
+    void archive(Archive& a) { a(returns, looked_up, refused, next); }
   };
   struct Refresh {
     u64 due = 0;
@@ -136,8 +148,11 @@ class Channel final : public Unit {
   };
 
   void deliver(Cycle now);
+  void deliver_to(u32 source, Cycle now);
   void accept(Cycle now);
   bool offer(u32 source, Cycle now);
+  void offer_merged(Cycle now);
+  void take_in(u16 entry, Cycle now);
   void turn();
   void retry_refused();
   /// Something may be possible in this cycle that was not before.
@@ -175,6 +190,8 @@ class Channel final : public Unit {
   std::unique_ptr<DramScheduler> scheduler_;
   WaitingLinks<DramRequest> requests_;  // by source
   std::vector<Source> sources_;
+  std::vector<u64> returns_in_;  // sources whose reads return, a bit each
+  bool any_refused_ = false;
   u32 next_source_ = 0;    // moves on grants
   Cycle accept_at_ = 0;    // before, nothing arrives that has not been offered
   u32 soonest_ = ~u32{0};  // cycles that a request takes at least on its link
@@ -189,6 +206,10 @@ class Channel final : public Unit {
   } queued_reads_{*this};
   u64 next_age_ = 0;
   u32 waiting_[2] = {};  // reads, writes
+  // Writes that are read first: those that were read, and all that are not in the queue as writes yet.
+  Ring<Merged> merged_;
+  u32 merging_ = 0;
+  bool merged_refused_ = false;  // the first of them found no place, and nothing has changed since
   u16 waiting_in_[DramDevice::kMaxBanks] = {};
   u32 returning_ = 0;
   Cycle next_return_ = kNever;  // the first that comes later than now

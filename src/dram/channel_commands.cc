@@ -236,11 +236,11 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   const u32 bank = chosen.bank;
   const u16 index = choices_[bank].entry;
   const Entry& entry = entries_[index];
-  const bool write = entry.request.write, walk = entry.request.walk_level != 0;
+  const bool write = entry.writes(), walk = entry.request.walk_level != 0;
   const TenantId tenant = entry.request.tenant;
-  const u32 bursts = write ? device_.bursts_of(entry.request.words) : device_.bursts_per_line();
+  const u32 bursts = device_.bursts_of(entry.request.words);
   const u64 end = device_.column(bank, write, cycle, bursts);
-  blame.column_command(bank, index, tenant, write, entry.accepted);
+  blame.column_command(bank, index, tenant, entry.request.write, entry.accepted);
   passed_ = chosen.passes ? passed_ + 1 : 0;
   bus_at_ = device_.bus_free_after(cycle);
   column_at_ = std::max(column_at_, bus_at_);
@@ -254,12 +254,19 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   conflicted_ &= ~bit(bank);
   traffic.bus_cycles[tenant] += bursts * device_.burst_cycles();
   traffic.wait.add(now - entry.accepted);
-  if (!write) {
+  if (entry.reads_first) {
+    ++traffic.reads_for_writes[tenant];
+    merged_.push({clock_.core(end), entry});
+    ++stats.waiting;  // it waits again, as a write
+  } else if (!write) {
     const Cycle at = clock_.core(end);
     traffic.latency.add(at - entry.accepted);
     traffic.read_latency[tenant] += at - entry.accepted;
     sources_[entry.source].returns.push(
-        {at, {entry.request.line, entry.request.name, entry.request.tag, tenant, entry.request.copy}, walk});
+        {at,
+         {entry.request.line, entry.request.name, entry.request.tag, tenant, entry.request.copy, entry.request.words},
+         walk});
+    returns_in_[entry.source / 64] |= u64{1} << entry.source % 64;
     next_return_ = std::min(next_return_, at);
     ++returning_;
   }

@@ -78,9 +78,20 @@ void DramDevice::precharge(u32 bank, u64 now) {
 }
 
 u32 DramDevice::bursts_of(u64 words) const {
+  if (words == ~u64{0}) return bursts_;  // most do not ask for less
   u32 count = 0;
   for (u32 burst = 0; burst < bursts_; ++burst) count += (words >> burst * words_ & all_words(words_ * 4)) != 0;
   return count;
+}
+
+bool DramDevice::cut_a_burst(u64 words) const {
+  if (words == ~u64{0}) return false;
+  const u64 all = all_words(words_ * 4);
+  for (u32 burst = 0; burst < bursts_; ++burst) {
+    const u64 own = words >> burst * words_ & all;
+    if (own != 0 && own != all) return true;
+  }
+  return false;
 }
 
 u64 DramDevice::column(u32 bank, bool write, u64 now, u32 bursts) {

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <vector>
 
 #include "dram/dram_config.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -69,9 +71,16 @@ class DramDevice {
 
   /// How many bursts of a line have some of these words.
   u32 bursts_of(u64 words) const;
+  /// Whether they are a part of some burst.
+  bool cut_a_burst(u64 words) const;
   u32 bursts_per_line() const { return bursts_; }
   u32 burst_cycles() const { return burst_; }
   const DramTiming& timing() const { return t_; }
+
+  void archive(Archive& a) {
+    a(base_, bus_, commands_, open_, row_, activate_ready_, precharge_ready_, column_ready_, windows_, rank_activate_,
+      group_activate_, rank_column_, group_column_);
+  }
 
  private:
   void align(u64 now) {
@@ -104,7 +113,7 @@ class DramDevice {
   u32 row_[kMaxBanks] = {};
   u64 activate_ready_[kMaxBanks] = {}, precharge_ready_[kMaxBanks] = {}, column_ready_[kMaxBanks] = {};
   struct Window {
-    u64 at[4] = {};
+    std::array<u64, 4> at{};
     u32 count = 0;
   };
   std::vector<Window> windows_;  // the last four activates of a rank

@@ -50,6 +50,11 @@ class DramBlame : public Blame {
   /// Cycles for which a read was served so far.
   Cycle served(u16 entry) const { return served_[entry]; }
 
+  void archive(Archive& a) {
+    Blame::archive(a);
+    a(banks_, reads_, bank_, bus_, served_, waited_for_, bus_holder_, queued_);
+  }
+
  private:
   struct Bank {
     Cycle last = 0;
@@ -59,6 +64,7 @@ class DramBlame : public Blame {
     u32 readers = 0;  // tenants whose reads wait, a bit each
     u32 served_tenant = 0;
     u16 serves = kNoEntry;
+    void archive(Archive& a) { a(last, until, holder, readers, served_tenant, serves); }
   };
   void charge(Bank& bank, Cycle now) {
     if (bank.readers != 0 && bank.last != now) charge_reads(bank, now);

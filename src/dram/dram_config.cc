@@ -46,9 +46,9 @@ constexpr ShapeKey kShape[] = {
 }  // namespace
 
 void DramConfig::describe(Fields& v) {
-  v("standard", standard, {"gddr5", "ddr3", "hbm2", "custom"},
+  v("standard", standard, {"gddr5", "ddr3", "hbm2", "hbm3", "custom"},
     "supplies the value of every key below that is 0; custom: give every key");
-  v("channels", channels, in(1, 64), "memory channels");
+  v("channels", channels, in(1, 256), "memory channels");
   for (const ShapeKey& key : kShape) v(key.name, this->*key.value, key.range, key.doc);
   v.group("timing", timing, "times in cycles of the command clock; 0: the standard's value, converted to this clock");
   v("mapping", mapping, "order of the fields of a physical address, highest first: row, rank, bank, column, channel");
@@ -71,6 +71,10 @@ void DramConfig::describe(Fields& v) {
   v("return_entries", return_entries, in(1, 4096), "reads in service or waiting for the reply link, per channel");
   v("row_policy", row_policy, {"open", "closed"},
     "open: rows stay open; closed: a row is closed when no queued request needs it");
+  v("partial_writes", partial_writes, {"mask", "read"},
+    "how a part of a burst is written: mask: at once, and data masks leave out the rest; read: the burst is read "
+    "first, as "
+    "for error correction");
   v("refresh", refresh, "model refresh");
   v.policy("scheduler", scheduler, "which queued request a bank serves next");
 }

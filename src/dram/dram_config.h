@@ -15,6 +15,10 @@ enum class RowPolicy : u8 {
   kClosed  // a row closes with the last access that waits for it
 };
 enum class MemoryPartition : u8 { kNone, kChannels };
+enum class PartialWrites : u8 {
+  kMask,  // data masks leave out the rest of a burst
+  kRead   // a burst of which a part is written is read first, as memory with error correction does
+};
 
 struct DramConfig {
   DramStandardName standard = DramStandardName::kGddr5;
@@ -38,6 +42,7 @@ struct DramConfig {
   // which go in batches of 80, so that turning the bus costs little.
   u32 read_entries = 256, write_entries = 128, write_high = 112, write_low = 32, return_entries = 32;
   RowPolicy row_policy = RowPolicy::kOpen;
+  PartialWrites partial_writes = PartialWrites::kMask;
   bool refresh = true;
   Policy<DramScheduler> scheduler{"frfcfs"};
 

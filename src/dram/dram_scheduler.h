@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 #include "wire/epoch.h"
@@ -70,6 +71,8 @@ class DramScheduler {
   virtual bool offer(const DramWaiting& request, Cycle now) = 0;
   virtual Choice next(const BankView& bank) const = 0;
   virtual void take(u16 entry, Cycle now) = 0;
+  /// What changes while it runs, but for statistics and marks, for checkpoints. Between cycles only.
+  virtual void archive(Archive& a) = 0;
   virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}
@@ -82,6 +85,8 @@ class DramScheduler {
   u64 changed_banks() { return std::exchange(changed_, 0); }
   /// Whether a request that was refused may be accepted now although nothing was taken; since the last call.
   bool made_room() { return std::exchange(made_room_, false); }
+  /// What it has marked since. The channel saves that besides.
+  void archive_marks(Archive& a) { a(changed_, made_room_); }
 
  protected:
   void mark_changed(u32 bank) { changed_ |= u64{1} << bank; }

@@ -8,12 +8,14 @@ namespace terrace {
 
 /// Of data accesses, or of page walks.
 struct DramTrafficStats {
-  PerTenant<Counter> reads, writes, replies, row_hits, row_misses, row_conflicts, bus_cycles, read_latency;
+  PerTenant<Counter> reads, writes, reads_for_writes, replies, row_hits, row_misses, row_conflicts, bus_cycles,
+      read_latency;
   Histogram wait{3}, latency{3};
 
   void describe(StatFields& v) {
     v("reads", reads, "lines", "reads accepted");
     v("writes", writes, "lines", "writes accepted");
+    v("reads_for_writes", reads_for_writes, "lines", "reads of bursts of which a part is to be written");
     v("replies", replies, "lines", "reads answered");
     v("row_hits", row_hits, "lines", "accesses to an open row");
     v("row_misses", row_misses, "lines", "accesses that opened a row in a closed bank");
@@ -44,7 +46,7 @@ struct DramStats {
     v.identity("every accepted read is answered or in flight", sum(data.reads, walk.reads),
                sum(data.replies, walk.replies, reads_in_flight));
     v.identity("every accepted line is served from some row or waits",
-               sum(data.reads, walk.reads, data.writes, walk.writes),
+               sum(data.reads, walk.reads, data.writes, walk.writes, data.reads_for_writes, walk.reads_for_writes),
                sum(data.row_hits, walk.row_hits, data.row_misses, walk.row_misses, data.row_conflicts,
                    walk.row_conflicts, waiting));
   }

@@ -35,6 +35,8 @@ class FirstReadyQueue {
     requests_.remove(entry);
   }
 
+  void archive(Archive& a) { a(requests_, passed_); }
+
  private:
   RowQueue requests_;
   u32 limit_;

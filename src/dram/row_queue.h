@@ -7,6 +7,7 @@
 #include <bit>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/types.h"
 
@@ -72,6 +73,8 @@ class RowQueue {
     }
     --size_;
   }
+
+  void archive(Archive& a) { a(size_, banks_, nodes_, buckets_); }
 
  private:
   struct Node {

@@ -54,6 +54,11 @@ constexpr TimingKey kKeys[] = {
 //   tRCDWR = tRP 14, tRAS 34, tRRD 4/6, tFAW 30, tWTR 6/8, tWR 16, tRTP_L 6, tRFC 260, tREFI 3,900, row of 64 columns
 //   x 16 bytes x 2. tCCD 1/2 there; a burst of 4 takes two clocks, so tccd_s 2. tRC = tRAS + tRP. turnaround 2: chosen
 //   as in DDR3. Row and column commands have buses of their own (JESD235).
+//
+// HBM3: JESD238, 6.4 Gbit/s a pin: a pseudo-channel of 32 bits, burst 8, command clock 1.6 GHz, four transfers each; 4 groups
+//   of 4 banks. As public simulators read it: tRCD = tRP = CL 16 ns, tRAS 33 ns, tRC 49 ns, tWR 16 ns, tFAW 16 ns, tRFC
+//   260 ns, tREFI 3.9 us. A burst takes two clocks, so tccd_s 2. Row of 1 KB. The rest in nanoseconds as HBM2's, but
+//   tRRD, which is a quarter of tFAW at most. Row and column commands have buses of their own.
 constexpr DramStandard kStandards[] = {
     {.name = "gddr5",
      .ranks = 1,
@@ -142,6 +147,35 @@ constexpr DramStandard kStandards[] = {
                 .trtrs = 1,
                 .trfc = 260,
                 .trefi = 3900}},
+    {.name = "hbm3",
+     .ranks = 1,
+     .banks = 16,
+     .bank_groups = 4,
+     .row_bytes = 1024,
+     .bus_bits = 32,
+     .burst_length = 8,
+     .transfers_per_clock = 4,
+     .command_buses = 2,
+     .clock_mhz = 1600,
+     .timing = {.cl = 26,
+                .cwl = 7,
+                .trcd = 26,
+                .trp = 26,
+                .tras = 53,
+                .trc = 79,
+                .trrd_s = 4,
+                .trrd_l = 6,
+                .tfaw = 26,
+                .tccd_s = 2,
+                .tccd_l = 2,
+                .twtr_s = 10,
+                .twtr_l = 13,
+                .trtp = 10,
+                .twr = 26,
+                .turnaround = 2,
+                .trtrs = 1,
+                .trfc = 416,
+                .trefi = 6240}},
 };
 
 u32 scaled(u64 cycles, Scale scale, u64 from_mhz, u64 to_mhz) {

@@ -49,7 +49,7 @@ struct DramStandard {
   DramTiming timing;
 };
 
-enum class DramStandardName : u8 { kGddr5, kDdr3, kHbm2, kCustom };
+enum class DramStandardName : u8 { kGddr5, kDdr3, kHbm2, kHbm3, kCustom };
 
 /// Null for custom, where every key stands for itself.
 const DramStandard* find_standard(DramStandardName name);

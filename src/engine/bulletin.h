@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -20,6 +21,8 @@ class Bulletin {
     latest_ = value;
   }
   const T& read(Cycle now) const { return published_ == now ? before_ : latest_; }
+
+  void archive(Archive& a) { a(before_, latest_, published_); }
 
  private:
   T before_;

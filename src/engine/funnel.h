@@ -1,4 +1,5 @@
-// Many links that end at one unit: one input per producer, each with its own queue entries, all with the same latency.
+// Many links that end at one unit: one input per producer, each with its own queue entries, all with the same latency,
+// unless a message makes a detour; those of one input must all make the same one.
 // The consumer sees at once which inputs hold messages, so it never scans empty ones. Each input behaves like a Link:
 // nothing passes within a cycle, in either direction.
 // SPDX-License-Identifier: MIT
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/scheduler.h"
 #include "engine/shared_ring.h"
@@ -22,11 +24,11 @@ class Funnel {
  public:
   static constexpr u32 kNoInput = ~u32{0};
 
-  /// `capacity`: messages on the way and waiting, per input.
-  Funnel(Scheduler& scheduler, u32 inputs, u32 latency, u32 capacity)
+  /// `capacity`: messages on the way and waiting, per input. `detour`: cycles that a message takes longer, at most.
+  Funnel(Scheduler& scheduler, u32 inputs, u32 latency, u32 capacity, u32 detour = 0)
       : scheduler_(scheduler),
         latency_(latency),
-        wheel_mask_(std::bit_ceil(latency + 1) - 1),
+        wheel_mask_(std::bit_ceil(latency + detour + 1) - 1),
         words_((inputs + 63) / 64),
         sets_(size_t{words_} * (kArriving + wheel_mask_ + 1)),
         count_(inputs),
@@ -48,15 +50,16 @@ class Funnel {
       scheduler_.wake(input.producer, now + 1);
     return false;
   }
-  void push(u32 input_index, Cycle now, T message) {
-    inputs_[input_index].waiting.push({now + latency_, std::move(message)});
-    u64& word = arriving_at(now + latency_)[input_index / 64];
+  void push(u32 input_index, Cycle now, T message, u32 detour = 0) {
+    const Cycle arrives = now + latency_ + detour;
+    inputs_[input_index].waiting.push({arrives, std::move(message)});
+    u64& word = arriving_at(arrives)[input_index / 64];
     const u64 bit = u64{1} << input_index % 64;
     if (scheduler_.ticks_together()) [[unlikely]]
       std::atomic_ref(word).fetch_or(bit, std::memory_order_relaxed);  // other producers share the word
     else
       word |= bit;
-    scheduler_.wake(consumer_, now + latency_);
+    scheduler_.wake(consumer_, arrives);
   }
 
   /// Takes note of what arrives in this cycle. The consumer calls it first in each tick; the pushes have woken it in
@@ -128,6 +131,11 @@ class Funnel {
   u32 latency() const { return latency_; }
   bool empty(u32 input) const { return inputs_[input].waiting.empty(); }
   u32 size(u32 input) const { return inputs_[input].waiting.size(); }
+
+  void archive(Archive& a) {
+    a(sets_);
+    for (u32 i = 0; i < count_; ++i) a(inputs_[i].waiting, inputs_[i].refused);
+  }
 
  private:
   struct Traveller {

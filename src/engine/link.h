@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/scheduler.h"
 #include "engine/shared_ring.h"
@@ -86,6 +87,8 @@ class Link {
   u32 size() const { return waiting_.size(); }
   u32 capacity() const { return waiting_.capacity(); }
   u32 latency() const { return latency_; }
+
+  void archive(Archive& a) { a(waiting_, last_push_, pushes_, refused_); }
 
  private:
   struct Traveller {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/types.h"
 
@@ -52,7 +53,7 @@ class MissTable {
     SIM_DCHECK(find(key) == kNone && !free_entries_.empty(), "key {:#x} is being fetched already, or none can be", key);
     const u32 entry = free_entries_.back();
     free_entries_.pop_back();
-    entries_[entry] = {key, kNone, kNone, 0};
+    entries_[entry] = {key, kNone, kNone, 0, 0};
     insert(key, entry);
     append(entries_[entry], waiter);
   }
@@ -75,6 +76,30 @@ class MissTable {
     }
     return count;
   }
+  /// Part of the key has arrived, and more is on its way: calls `each(waiter)`, in order of arrival, for those of whom
+  /// `ready(waiter)` is true. It may change them. The entry stays, with the others.
+  template <class P, class F>
+  void release_some(u64 key, P&& ready, F&& each) {
+    Entry& entry = entries_[find(key)];
+    u32 node = std::exchange(entry.first, kNone), last = kNone;
+    while (node != kNone) {
+      const u32 next = std::exchange(nodes_[node].next, kNone);
+      if (ready(nodes_[node].waiter)) {
+        const Waiter waiter = nodes_[node].waiter;
+        nodes_[node].next = std::exchange(free_node_, node);
+        --entry.count;
+        each(waiter);
+      } else {
+        (last == kNone ? entry.first : nodes_[last].next) = node;
+        last = node;
+      }
+      node = next;
+    }
+    entry.last = last;
+  }
+  /// The parts of a key that are on their way, a bit each, as the caller sees them. The key is being fetched.
+  u64& awaited(u64 key) { return entries_[find(key)].awaited; }
+  u64 awaited(u64 key) const { return entries_[find(key)].awaited; }
   /// Calls `each(key)`, in no order that may matter.
   template <class F>
   void for_each_key(F&& each) const {
@@ -97,11 +122,17 @@ class MissTable {
   bool empty() const { return size() == 0; }
   bool full() const { return free_entries_.empty(); }
 
+  void archive(Archive& a) {
+    a.expect(entries_.size(), "the number of miss entries");
+    a(free_entries_, entries_, index_, nodes_, free_node_);
+  }
+
  private:
   static constexpr u32 kNone = ~u32{0};
   struct Entry {
     u64 key = 0;
     u32 first = kNone, last = kNone, count = 0;
+    u64 awaited = 0;
   };
   struct Node {
     Waiter waiter;

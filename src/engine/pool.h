@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/tick_thread.h"
 #include "engine/types.h"
@@ -62,6 +63,21 @@ class Pool {
   }
   /// A small number of the object's own while it lives: for arrays beside the pool.
   static u32 place(Handle<T> handle) { return handle.raw & kIndexMask; }
+
+  /// Handles stay valid. Lists stay as they are, also when the machine goes on with another number of threads: what one
+  /// frees that another has made is found in its own list.
+  void archive(Archive& a) {
+    u64 chunks = chunks_.size();
+    a(chunks);
+    while (chunks_.size() < chunks) chunks_.push_back(std::make_unique<Entry[]>(kChunk));
+    for (const std::unique_ptr<Entry[]>& chunk : chunks_) {
+      for (u32 i = 0; i < kChunk; ++i) {
+        a(chunk[i].next_free, chunk[i].generation);
+        if (chunk[i].next_free == kLive) a(chunk[i].value);
+      }
+    }
+    for (List& list : lists_) a(list.free_head, list.live);
+  }
 
  private:
 #ifdef TERRACE_DCHECK

@@ -5,6 +5,7 @@
 #include <bit>
 #include <memory>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/types.h"
 
@@ -38,6 +39,16 @@ class Ring {
     return std::move(entries_[head_++ & mask_]);
   }
   void clear() { head_ = tail_ = 0; }
+
+  void archive(Archive& a) {
+    u32 count = size();
+    a(count);
+    if (a.restores()) {
+      clear();
+      tail_ = count;
+    }
+    for (u32 i = 0; i < count; ++i) a((*this)[i]);
+  }
 
  private:
   std::unique_ptr<T[]> entries_;

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -43,6 +44,8 @@ class Rng {
 
   /// Uniform in [low, high), computed with one multiplication and one addition.
   double uniform(double low, double high) { return low + (high - low) * unit(); }
+
+  void archive(Archive& a) { a(state_); }
 
  private:
   static constexpr u64 rotl(u64 x, int by) { return (x << by) | (x >> (64 - by)); }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -29,6 +30,8 @@ class Sampled {
   u64 seen() const { return seen_; }
   /// Of how many events one is kept.
   u64 every() const { return every_; }
+
+  void archive(Archive& a) { a(kept_, seen_, every_); }
 
  private:
   /// The event for which there is no room has an even number among those kept, so it stays.

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/rng.h"
 #include "engine/tick_team.h"
@@ -43,10 +44,16 @@ Unit& Scheduler::replace(const std::string& name, Unit& stand_in) {
   return *std::exchange(units_[static_cast<size_t>(found - names_.begin())], &stand_in);
 }
 
-/// Ranks are given anew, by thread; until now a unit's was its number.
 void Scheduler::start() {
-  started_ = true;
   const std::vector<std::pair<Cycle, u32>> woken = wheel_.take_all();
+  arrange();
+  for (u32 id = 0; id < units(); ++id) wake(UnitId(id), now_);
+  for (const auto& [at, id] : woken) wake(UnitId(id), at);
+}
+
+/// Ranks are given anew, by thread; until now a unit's was its number.
+void Scheduler::arrange() {
+  started_ = true;
   std::vector<u32> order(units());
   for (u32 id = 0; id < units(); ++id) order[id] = id;
   if (options_.permute_seed != 0) {
@@ -64,8 +71,34 @@ void Scheduler::start() {
   }
   team_ == nullptr ? wheel_.resize(units()) : team_->resize();
   if (team_ != nullptr && options_.sleep && share_.nothing_shared()) team_->gather();
-  for (u32 id = 0; id < units(); ++id) wake(UnitId(id), now_);
-  for (const auto& [at, id] : woken) wake(UnitId(id), at);
+}
+
+/// By cycle and unit. All are due as before afterwards.
+std::vector<std::pair<Cycle, UnitId>> Scheduler::all_due() {
+  std::vector<std::pair<Cycle, UnitId>> due;
+  const bool scattered = team_ != nullptr && team_->gather();
+  for (const auto& [at, rank] : team_ == nullptr ? wheel_.take_all() : team_->take_gathered())
+    due.emplace_back(at, team_ == nullptr ? of_thread_[0].units[rank] : UnitId(rank));
+  for (const auto& [at, unit] : due) wake(unit, at);
+  if (scattered) team_->scatter();
+  // The order of ranks is not that of units.
+  std::sort(due.begin(), due.end());
+  return due;
+}
+
+void Scheduler::archive(Archive& a) {
+  SIM_CHECK(started_ != a.restores(), "a scheduler is saved before its first cycle, or restored after it");
+  a.expect(units(), "the number of units");
+  u64 ticked = ticks();
+  std::vector<std::pair<Cycle, UnitId>> due;
+  if (!a.restores()) due = all_due();
+  a(now_, ticked, due);
+  if (!a.restores()) return;
+  wheel_.take_all();
+  wheel_.advance(now_);
+  arrange();
+  of_thread_[0].ticks = ticked;
+  for (const auto& [at, unit] : due) wake(unit, at);
 }
 
 void Scheduler::wake_in_team(u32 unit, u32 rank, Cycle at) {
@@ -118,7 +151,7 @@ Scheduler::End Scheduler::run_team(Cycle until) {
     if (asked.commit) run_deferred();
     if (asked.commit_apart) team_->commit_apart(shared);
     ++now_;
-    if (share_.cycle_done() && options_.sleep) share_.nothing_shared() ? team_->gather() : team_->scatter();
+    if (share_.cycle_done() && options_.sleep) share_.nothing_shared() ? void(team_->gather()) : team_->scatter();
     if (asked.stop) return End::kStopped;
   }
 }

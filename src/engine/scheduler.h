@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/share_choice.h"
@@ -18,6 +19,7 @@
 
 namespace terrace {
 
+class Archive;
 class TickTeam;
 
 class Scheduler {
@@ -83,6 +85,10 @@ class Scheduler {
   /// Nobody is due, ever. Between cycles only.
   bool idle() const;
 
+  /// Time, and who is due when. Not before the first cycle; restored into a scheduler that has not run. The number of
+  /// threads and the tick order are not part of it.
+  void archive(Archive& a);
+
   /// What every unit waits for, for the report of a deadlock.
   std::string explain() const;
 
@@ -90,6 +96,8 @@ class Scheduler {
   friend class TickTeam;
 
   void start();
+  void arrange();
+  std::vector<std::pair<Cycle, UnitId>> all_due();
   void wake_in_team(u32 unit, u32 rank, Cycle at);
   /// Ticks what is due on the wheel of a thread, as that thread.
   void tick_wheel(Wheel& wheel, u32 thread);

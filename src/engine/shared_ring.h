@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/types.h"
 
@@ -63,6 +64,18 @@ class SharedRing {
     return value;
   }
 
+  /// Between cycles. What was popped in the last one no longer matters then.
+  void archive(Archive& a) {
+    u32 count = size();
+    a(count);
+    if (a.restores()) {
+      head_ = 0;
+      tail_ = count;
+      last_pop_ = kNever;
+    }
+    for (u32 i = 0; i < count; ++i) a(entries_[(head_.load(std::memory_order_relaxed) + i) & mask_]);
+  }
+
  private:
   std::unique_ptr<T[]> entries_;
   u32 mask_ = 0;
@@ -90,6 +103,8 @@ class Refusal {
     noted_.store(false, std::memory_order_relaxed);
     return true;
   }
+
+  void archive(Archive& a) { a(noted_); }
 
  private:
   std::atomic<bool> noted_{false};

@@ -7,6 +7,7 @@
 #include <bit>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/polynomial_hash.h"
 #include "engine/search.h"
@@ -126,6 +127,11 @@ class TagArray {
       for (u64 rest = key >> set_bits_; rest != 0; rest >>= set_bits_) folded ^= rest;
     }
     return static_cast<u32>(folded) & set_mask_;
+  }
+
+  void archive(Archive& a) {
+    a.expect(entries(), "the number of entries");
+    a(clock_, keys_, used_, meta_, trees_);
   }
 
  private:

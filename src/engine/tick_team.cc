@@ -80,13 +80,14 @@ void TickTeam::wake(u32 unit, u32 thread, u32 rank, Cycle at) {
   if (!scheduler_.together_) note(members_[thread].report.ahead, at);
 }
 
-void TickTeam::gather() {
-  if (std::exchange(gathered_, true)) return;
+bool TickTeam::gather() {
+  if (std::exchange(gathered_, true)) return false;
   for (u32 i = 0; i < threads_; ++i) {
     read_post(i, call_.ticked);
     for (const auto& [at, rank] : members_[i].wheel->take_all())
       all_.wake(index(scheduler_.of_thread_[i].units[rank]), at);
   }
+  return true;
 }
 
 void TickTeam::scatter() {

@@ -43,9 +43,11 @@ class TickTeam {
     u32 due = 0;
   };
   Outlook outlook() const;
-  /// All units are on one wheel from now on, or each on that of its thread.
-  void gather();
+  /// All units are on one wheel from now on, unless they are already; or each on that of its thread.
+  bool gather();
   void scatter();
+  /// Who is due when, by the number of a unit, while they are gathered; nobody is any more.
+  std::vector<std::pair<Cycle, u32>> take_gathered() { return all_.take_all(); }
   /// All threads tick what is due in the scheduler's cycle, or this one does it for all. What a unit threw comes out here.
   struct Asked {
     bool commit = false, commit_apart = false, stop = false;  // a unit asked for it

@@ -126,6 +126,16 @@ DeviceCode read_device_code(const std::string& path, const std::string& more_fla
   return {path, suffix == ".cu" ? compile(path, more_flags) : read_file(path)};
 }
 
+DeviceCode read_linked_code(const std::vector<std::string>& paths) {
+  DeviceCode linked;
+  for (const std::string& path : paths) {
+    const DeviceCode part = read_device_code(path);
+    linked.file.append(linked.file.empty() ? "" : ", ").append(part.file);
+    linked.text.append(linked.text.empty() ? "" : "\n").append(part.text);
+  }
+  return linked;
+}
+
 std::string workload_folder() {
   const auto folder = program_folder();
   for (const char* candidate : {"workloads", "../share/terrace/workloads"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "frontend/guest_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,6 +27,65 @@ u8* reserve(u64 bytes, int protection) {
 bool overlap(const GuestMemory::Allocation& a, u64 first, u64 end) {
   return a.first.raw < end && first < a.first.raw + a.bytes;
 }
+
+/// A file in memory, of zeros; -1: there is none to be had.
+int memory_file(u64 bytes) {
+  const int file = memfd_create("terrace", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) == 0) return file;
+  close(file);
+  return -1;
+}
+
+/// What is saved of memory is a multiple of this, a choice: a few host pages, and a bit for each costs next to nothing.
+constexpr u64 kChunkBytes = u64{1} << 16;
+
+bool all_zero(const u8* bytes, u64 count) {
+  return bytes[0] == 0 && std::memcmp(bytes, bytes + 1, count - 1) == 0;
+}
+
+/// Tells which private pages this process never touched. To read them would be right too, but slow for a large buffer of which
+/// little is used, and each would get an entry in a page table.
+class TouchedPages {
+ public:
+  TouchedPages() : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
+    // Where the file does not tell, every page counts as touched.
+    const volatile u8 touched = 1;
+    useful_ = any(const_cast<const u8*>(&touched), 1);
+  }
+  ~TouchedPages() {
+    if (file_ >= 0) close(file_);
+  }
+  TouchedPages(const TouchedPages&) = delete;
+  TouchedPages& operator=(const TouchedPages&) = delete;
+
+  /// False only if they are zeros because nobody wrote there.
+  bool any(const u8* bytes, u64 count) {
+    if (!useful_) return true;
+    const u64 first = reinterpret_cast<u64>(bytes) / page_, last = (reinterpret_cast<u64>(bytes) + count - 1) / page_;
+    for (u64 page = first; page <= last; ++page)
+      if (entry(page) >> 62 != 0) return true;  // in memory, or swapped out
+    return false;
+  }
+
+ private:
+  static constexpr u64 kAtOnce = 4096;  // entries
+  u64 entry(u64 page) {
+    if (page < read_ || page - read_ >= entries_.size()) {
+      entries_.resize(kAtOnce);
+      const ssize_t got = pread(file_, entries_.data(), kAtOnce * sizeof(u64), static_cast<off_t>(page * sizeof(u64)));
+      entries_.resize(got < 0 ? 0 : static_cast<u64>(got) / sizeof(u64));
+      read_ = page;
+      if (entries_.empty()) return ~u64{0};
+    }
+    return entries_[page - read_];
+  }
+
+  int file_;
+  bool useful_ = true;
+  u64 page_ = static_cast<u64>(sysconf(_SC_PAGESIZE));
+  u64 read_ = 0;  // page of the first of the entries
+  std::vector<u64> entries_;
+};
 
 }  // namespace
 
@@ -83,9 +143,9 @@ VirtAddr GuestMemory::map_again(std::string_view name, VirtAddr of, Permission p
 void GuestMemory::make_shared(Allocation& allocation) {
   if (allocation.shared != 0) return;
   const u64 bytes = whole_pages(allocation.bytes);
-  const int file = memfd_create("terrace", MFD_CLOEXEC);
+  const int file = memory_file(bytes);
   u64 written = 0;
-  bool good = file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0;
+  bool good = file >= 0;
   while (good && written < bytes) {
     const ssize_t count = pwrite(file, at(allocation.first) + written, bytes - written, static_cast<off_t>(written));
     good = count > 0;
@@ -344,6 +404,85 @@ u64 GuestMemory::footprint_bytes() const {
     total += allocation.bytes;
   }
   return total;
+}
+
+void GuestMemory::archive(Archive& a) {
+  a.part("guest memory");
+  a.expect(static_cast<u64>(page_size_), "the size of its pages");
+  a.expect(near_bytes_, "the size of its near part");
+  std::vector<Allocation> allocations = allocations_;
+  std::vector<u32> mappings;
+  for (const Shared& shared : shared_) mappings.push_back(shared.mappings);
+  a(allocations, mappings);
+  if (a.restores()) {
+    forget_all();
+    open_again(std::move(allocations), std::move(mappings));
+  }
+  a(freed_, page_changes_, symbols_, host_writes_, host_write_count_);
+  archive_contents(a);
+}
+
+void GuestMemory::forget_all() {
+  const void* empty =
+      mmap(near_, near_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  SIM_CHECK(empty == near_, "cannot give back a tenant's memory: {}", std::strerror(errno));
+  for (const Far& far : far_) munmap(far.data, whole_pages(far.bytes));
+  for (const Shared& shared : shared_) {
+    if (shared.mappings > 0) close(shared.file);
+  }
+  end_ = 0;
+  holes_.clear();
+  far_.clear();
+  valid_bytes_.clear();
+  writable_bytes_.clear();
+  allocations_.clear();
+  shared_.clear();
+}
+
+/// Full of zeros. Holes lie between allocations, so these alone say where they are.
+void GuestMemory::open_again(std::vector<Allocation> allocations, std::vector<u32> mappings) {
+  for (const u32 count : mappings) shared_.push_back({-1, count});
+  allocations_ = std::move(allocations);
+  for (const Allocation& allocation : allocations_) {
+    allocation.first.raw - kBase < kNearBytes ? open_near(allocation) : open_far(allocation);
+    if (allocation.shared == 0) continue;
+    int& file = shared_.at(allocation.shared - 1).file;
+    if (file < 0) file = memory_file(whole_pages(allocation.bytes));
+    if (file < 0) {
+      input_error("cannot map buffer \"{}\" of {} bytes a second time: {}", allocation.name, allocation.bytes,
+                  std::strerror(errno));
+    }
+    show_shared(allocation, at(allocation.first));
+  }
+}
+
+/// A bit for each chunk that is not zero, then these. Before they are restored all is zero.
+void GuestMemory::archive_contents(Archive& a) {
+  TouchedPages touched;
+  std::vector<bool> done(shared_.size() + 1);
+  std::vector<u8> piece(kChunkBytes), filled;
+  for (const Allocation& allocation : allocations_) {
+    const u32 shared = allocation.shared;
+    if (shared != 0 && done[shared]) continue;
+    done[shared] = true;
+    u8* const bytes = at(allocation.first);
+    const u64 chunks = (allocation.bytes + kChunkBytes - 1) / kChunkBytes;
+    const auto size = [&](u64 chunk) { return std::min(kChunkBytes, allocation.bytes - chunk * kChunkBytes); };
+    // To look at a file's page in memory makes it one of its own; to read it does not.
+    const auto is_filled = [&](u64 chunk) {
+      const u8* at = bytes + chunk * kChunkBytes;
+      if (shared == 0) return touched.any(at, size(chunk)) && !all_zero(at, size(chunk));
+      const ssize_t got =
+          pread(shared_[shared - 1].file, piece.data(), size(chunk), static_cast<off_t>(chunk * kChunkBytes));
+      return got != static_cast<ssize_t>(size(chunk)) || !all_zero(piece.data(), size(chunk));
+    };
+    filled.assign((chunks + 7) / 8, 0);
+    for (u64 chunk = 0; chunk < chunks && !a.restores(); ++chunk)
+      filled[chunk / 8] |= static_cast<u8>(u32{is_filled(chunk)} << chunk % 8);
+    a.raw(filled.data(), filled.size());
+    for (u64 chunk = 0; chunk < chunks; ++chunk)
+      if (filled[chunk / 8] >> chunk % 8 & 1) a.raw(bytes + chunk * kChunkBytes, size(chunk));
+  }
 }
 
 u64 GuestMemory::digest() const {

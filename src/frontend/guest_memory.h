@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -125,6 +126,10 @@ class GuestMemory {
   /// A hash over the contents of all allocations, the same on every machine.
   u64 digest() const;
 
+  /// Everything. What is zero takes no room; what was there is forgotten. Host addresses that `at` gave mean nothing
+  /// afterwards.
+  void archive(Archive& a);
+
  private:
   bool inside(const std::vector<u16>& bytes_of_granule, VirtAddr va, u32 bytes) const noexcept {
     const u64 offset = va.raw - kBase;
@@ -155,6 +160,9 @@ class GuestMemory {
   void take_hole(u64 first, u64 bytes);
   void close_near(const Allocation& allocation);
   void close_far(const Allocation& allocation);
+  void forget_all();
+  void open_again(std::vector<Allocation> allocations, std::vector<u32> mappings);
+  void archive_contents(Archive& a);
 
   PageSize page_size_;
   u64 near_bytes_;
@@ -211,6 +219,8 @@ class Buffer {
     *reinterpret_cast<T*>(memory.write({first_.raw + index * sizeof(T)}, sizeof(T)).data()) = value;
   }
   T get(const GuestMemory& memory, u64 index) const { return read(memory)[index]; }
+  /// Of programs that come by buffers after `allocate`.
+  void archive(Archive& a) { a(first_, count_); }
 
  private:
   VirtAddr first_;

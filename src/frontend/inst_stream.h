@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "frontend/guest_memory.h"
 #include "frontend/program.h"
@@ -53,6 +54,7 @@ struct DecodedInst {
   u8 sources = 0;                          // registers[0 .. sources) are read,
   u8 destinations = 0;                     // registers[sources .. sources + destinations) are written
   bool volatile_access = false;            // bypasses the L1
+  bool asks_l2 = false;                    // .cg or .cv: bypasses the L1 where cache operators are obeyed
   bool after_atomics = false;              // waits until the warp's atomics have been performed, as a barrier does
   CopyOrder copy_order = CopyOrder::kNone;
   u8 copy_groups = 0;
@@ -176,6 +178,10 @@ class InstStream {
   /// change in memory can end, and nothing has changed, none will ever end: a sentence that says so. Streams whose
   /// instructions do not depend on memory have nothing to do.
   virtual std::optional<std::string> find_endless_loop() { return std::nullopt; }
+
+  /// All that it holds between cycles. It is restored into a stream that was made of the same code, beside a memory that is
+  /// restored as well. SMs hold the numbers of launches, blocks, warps and atomics: they stay what they were.
+  virtual void archive(Archive&) = 0;
 
   /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, status,
   /// end_block, peek and execute, and later in the cycle perform_atomic. All other calls come between cycles or, one at a time, when a cycle ends.

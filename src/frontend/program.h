@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive.h"
+#include "engine/check.h"
 #include "engine/types.h"
 #include "frontend/guest_memory.h"
 
@@ -68,6 +70,11 @@ struct Launch {
   Cycle host_cycles = 0;
 
   u64 blocks() const { return grid.count() < block_limit ? grid.count() : block_limit; }
+  void archive(Archive& a) {
+    if (action) input_error("what a CUDA process waits for cannot be saved in a checkpoint; save before it starts");
+    a(module, kernel, origin, grid, block, dynamic_shared_bytes, arguments, stream, host_waits, block_limit);
+    a(action_writes, ticket, after, host_cycles);
+  }
 
   template <class T>
     requires std::is_trivially_copyable_v<T>
@@ -101,6 +108,9 @@ class Program {
   virtual CheckResult check(const GuestMemory&) const = 0;
   /// A fault ended its tenant, or it left: nothing of it is launched any more. `fault` is empty if it left.
   virtual void stopped(GuestMemory&, const std::string& /*fault*/) {}
+  /// What its host knows besides what is in memory, and cannot know anew. It is restored into a program of the same
+  /// parameters, after `allocate` and `initialise`; then memory is restored too. So inputs that these two compute are left out.
+  virtual void archive(Archive&) = 0;
 };
 
 /// What the host issues until it waits, in that order.

@@ -53,6 +53,9 @@ class UserProgram final : public Program {
         buffers_[i] = Buffer<u8>(memory, buffer.name, buffer.count * bytes_of(buffer.type), permission);
       mapped_[i] = true;
     }
+    put_all_addresses();
+  }
+  void put_all_addresses() {
     for (LaunchSpec& launch : launches_)
       for (LaunchOnce& once : launch.times) put_addresses(once);
   }
@@ -98,6 +101,11 @@ class UserProgram final : public Program {
     for (const FillSpec& one : once.fills) perform(one, memory);
     for (const CopySpec& one : once.copies) perform(one, memory);
     return once.launch;
+  }
+
+  void archive(Archive& a) override {
+    a(buffers_, mapped_, launch_, round_, repeat_);
+    if (a.restores()) put_all_addresses();
   }
 
   /// Of a buffer; what else is in its memory, such as variables of the module, is bytes.
@@ -196,8 +204,9 @@ class UserProgram final : public Program {
 
 ProgramInstance load_user_program(const std::string& toml_path, u64 seed) {
   auto file = user::read_program_file(toml_path, seed);
-  DeviceCode code = read_device_code(file->source);
+  DeviceCode code = read_linked_code(file->sources);
   code.heap_bytes = file->heap_bytes.value_or(code.heap_bytes);
+  code.stack_bytes = file->stack_bytes.value_or(code.stack_bytes);
   return {std::make_unique<UserProgram>(std::move(file)), std::move(code)};
 }
 

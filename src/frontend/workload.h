@@ -146,12 +146,18 @@ class LaunchSequence : public Program {
     if (launched_ == launches()) return std::nullopt;
     return launch(memory, launched_++);
   }
+  void archive(Archive& a) final {
+    a(launched_);
+    archive_host(a);
+  }
 
  protected:
   virtual void fill(GuestMemory& memory) = 0;
   virtual u64 launches() const = 0;
   /// The host may write to memory before each.
   virtual Launch launch(GuestMemory& memory, u64 number) = 0;
+  /// What `launch` changes in the program itself.
+  virtual void archive_host(Archive&) {}
 
  private:
   u64 launched_ = 0;

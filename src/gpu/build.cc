@@ -72,15 +72,24 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const u32 ports = sms + (mmu_uses(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
   using Network = Crossbar<AccessRef>;
   const u32 slice_ports = config_.l2.ports;
-  requests_ = std::make_unique<Network>(scheduler_, config_.noc, ports, slices, Network::Ports{.output = slice_ports});
-  replies_ = std::make_unique<Network>(scheduler_, config_.noc, slices, ports, Network::Ports{.input = slice_ports});
+  const NocConfig& noc = config_.noc;
+  requests_ = std::make_unique<Network>(scheduler_, noc, ports, slices,
+                                        Network::Ports{.input = noc.sm_ports,
+                                                       .output = slice_ports,
+                                                       .input_flits = noc.sm_send_flits,
+                                                       .output_flits = noc.slice_receive_flits});
+  replies_ = std::make_unique<Network>(scheduler_, noc, slices, ports,
+                                       Network::Ports{.input = slice_ports,
+                                                      .output = noc.sm_ports,
+                                                      .input_flits = noc.slice_send_flits,
+                                                      .output_flits = noc.sm_receive_flits});
   std::vector<BlockDispatcher::SmPort> sm_ports;
   for (u32 i = 0; i < sms; ++i) {
     starts_.push_back(std::make_unique<Link<BlockStart>>(scheduler_, LinkShape{}));
     done_.push_back(std::make_unique<Link<BlockDone>>(scheduler_, LinkShape{}));
     sm_ports.push_back({starts_[i].get(), done_[i].get()});
     sms_.push_back(std::make_unique<Sm>(scheduler_, config_.sm, config_.l1, config_.l1_tlb, config_.noc,
-                                        config_.line_bytes, SmId(i), sm_wiring(i)));
+                                        config_.lines(), SmId(i), sm_wiring(i)));
   }
   dispatcher_ = std::make_unique<BlockDispatcher>(
       scheduler_, whole_sm(), config_.sm.warp_width, sm_ports, sms_of_tenant, takes_turns(),
@@ -135,7 +144,7 @@ void Gpu::build_memory() {
       for (const auto& replays : fbt_wires_.replays) names.replays.push_back(replays.get());
     }
     slices_.push_back(
-        std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.line_bytes, accesses_,
+        std::make_unique<L2Slice>(scheduler_, config_.l2, config_.noc, config_.lines(), accesses_,
                                   L2Slice::Wiring{*requests_, *replies_, i, way_to_memory(i), map_, truth_,
                                                   config_.translation == TranslateAt::kAfterL2, std::move(names),
                                                   static_cast<u32>(tenants_.size()), config_.run.seed},
@@ -273,7 +282,7 @@ std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
     ways.push_back({walk_to_dram_.back().get(), walk_from_dram_.back().get()});
     channel->connect(*ways.back().requests, *ways.back().replies);
   }
-  return std::make_unique<WalkToDram>(std::move(ways), map_, truth_);
+  return std::make_unique<WalkToDram>(std::move(ways), map_, truth_, config_.lines());
 }
 
 void Gpu::connect_translation() {
@@ -288,7 +297,10 @@ void Gpu::connect_translation() {
       .warps = config_.sm.warps,
       .seed = config_.run.seed,
       .merged_warps = tlb_wires_.merged_warps.get(),
-      .mistake = &truth_.mistake};
+      .mistake = &truth_.mistake,
+      .locate = [this](u64 key) {
+        return spaces_.locate(tenant_of_key(key), VirtAddr{page_of_key(key) << spaces_.page_shift()});
+      }};
   for (const auto& reply : tlb_wires_.replies) tlb_wiring.replies.push_back(reply.get());
   const bool through_fbt = !fbt_wires_.from_tlb.empty();
   for (u32 i = 0; i < mmu_wires_.size(); ++i) {
@@ -303,7 +315,7 @@ void Gpu::connect_translation() {
   for (u32 port = 0; port < tlb_ports(); ++port) tlb_wires_.replies[port]->connect(tlb_unit, tlb_port_units_[port]);
   for (u32 i = 0; i < mmu_wires_.size(); ++i) {
     mmus_.push_back(
-        std::make_unique<Mmu>(config_.mmu, config_.line_bytes, tenants, config_.run.seed,
+        std::make_unique<Mmu>(config_.mmu, config_.lines(), tenants, config_.run.seed,
                               Mmu::Wiring{*mmu_wires_[i].requests,
                                           *mmu_wires_[i].replies[0],
                                           config_.l2_tlb.miss_entries,

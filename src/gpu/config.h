@@ -17,6 +17,7 @@
 #include "tenancy/sm_partitioner.h"
 #include "translation/config.h"
 #include "translation/page_table.h"
+#include "wire/line_shape.h"
 
 namespace terrace {
 
@@ -149,6 +150,7 @@ struct GpuConfig {
   std::string name = "custom";
   u32 core_mhz = 1137;
   u32 line_bytes = 128;
+  u32 sector_bytes = 0;
   TranslateAt translation = TranslateAt::kBeforeL1;
   PagesConfig pages;
   SmConfig sm;
@@ -165,10 +167,15 @@ struct GpuConfig {
   PowerConfig power;
   RunConfig run;
 
+  LineShape lines() const { return {line_bytes, sector_bytes}; }
   void describe(Fields& v) {
     v("name", name, "name of the machine");
     v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and interconnect, in MHz");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
+    v("sector_bytes", sector_bytes, in(0, 256),
+      "bytes of a sector: L1 and L2 fetch the sectors of a line that are read, packets and memory carry those, and "
+      "walks "
+      "read one; 0: lines are fetched whole");
     v("translation", translation, {"ideal", "before_l1", "after_l1", "after_l2"},
       "where addresses are translated: ideal: every look-up hits at once; before_l1: before each SM's L1 cache; "
       "after_l1: after an L1 miss, so the L1 has virtual addresses; after_l2: after an L2 miss, so L1 and L2 have "
@@ -217,6 +224,15 @@ struct GpuConfig {
     v.require(l1_tlb.admit == L1TlbConfig::Admit::kPage || translation != TranslateAt::kAfterL1, "l1_tlb.admit",
               "must be \"page\" behind the L1: which pages an instruction needs is not known before");
     v.require(std::has_single_bit(line_bytes), "line_bytes", "must be a power of two");
+    v.require(sector_bytes == 0 || (std::has_single_bit(sector_bytes) && sector_bytes >= LineShape::kLeastBytes &&
+                                    sector_bytes <= line_bytes),
+              "sector_bytes", "must be a power of two from {} to line_bytes ({}), or 0 for whole lines",
+              LineShape::kLeastBytes, line_bytes);
+    v.require(!lines().divided() || translation != TranslateAt::kAfterL2, "sector_bytes",
+              "must be 0 with translation = \"after_l2\": lines with virtual names are fetched whole");
+    v.require(
+        !lines().divided() || l2.partial_stores == L2Config::PartialStores::kMask, "sector_bytes",
+        "must be 0 with l2.partial_stores = \"fetch\": a line that has sectors keeps track of its words (\"mask\")");
     const u64 root_bytes = TableShape(pages, line_bytes).node_bytes(1);
     v.require(
         root_bytes <= FrameAllocator::kMostBytes, "pages.level_bits",

@@ -8,6 +8,7 @@
 
 namespace terrace {
 
+class Archive;
 class StatTree;
 
 class Controller {
@@ -21,6 +22,10 @@ class Controller {
   /// Acts before cycle `now`. Called at the end of every stretch, whoever asked for it: with nothing to do it changes
   /// nothing.
   virtual void act(Cycle now) = 0;
+
+  /// What changes while it runs, but for its statistics (engine/archive.h); `{}` when nothing does. What the next `act` sees must
+  /// be the same in a run that was resumed.
+  virtual void archive(Archive& a) = 0;
 
   /// Adds its statistics, when it has some.
   virtual void describe(StatTree&) {}

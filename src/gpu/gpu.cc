@@ -12,14 +12,16 @@
 #include "gpu/controllers/presence.h"
 #include "gpu/controllers/samples.h"
 #include "gpu/controllers/warmup.h"
-#include "gpu/controllers/watchdog.h"
 
 namespace terrace {
 
 namespace {
 
-/// Streams that SMs cannot use at once tick on one thread, with the same results.
-Scheduler::Options possible(Scheduler::Options options, const std::vector<TenantSetup>& tenants) {
+/// Streams that SMs cannot use at once tick on one thread, with the same results; so do machines whose SMs count lifetimes,
+/// which they do in the same counters.
+Scheduler::Options possible(Scheduler::Options options, const GpuConfig& config,
+                            const std::vector<TenantSetup>& tenants) {
+  if (config.run.lifetimes) options.threads = 1;
   for (const TenantSetup& tenant : tenants) {
     // A machine that only lists its statistics has none.
     if (tenant.stream == nullptr || !tenant.stream->serves_threads()) options.threads = 1;
@@ -43,12 +45,12 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
          std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
-      scheduler_(possible(options, tenants_)),
+      scheduler_(possible(options, config_, tenants_)),
       memory_parts_(memory_parts(config_, tenants_.size())),
       map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
       spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
-      truth_(config_.line_bytes, [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
+      truth_(config_.lines(), [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
       activity_(sms_, slices_, channels_),
@@ -131,6 +133,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
     controllers_.push_back(std::move(partition));
   }
   if (config_.power.enabled) build_power();
+  watchdog_ = std::make_unique<Watchdog>(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
 }
 
 void Gpu::build_power() {
@@ -296,24 +299,41 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
   launches_->relaunch = limits.relaunch;
   table_.window = limits.window;
   Warmup warmup(limits.warmup, stats_, [this] { settle(); });
-  Watchdog watchdog(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
   RunLimits ends(limits.cycles, limits.thread_instructions, limits.stop, table_);
   std::vector<Controller*> controllers;
   for (const auto& controller : controllers_) controllers.push_back(controller.get());
-  controllers.insert(controllers.end(), {&warmup, &watchdog, &ends});
+  controllers.insert(controllers.end(), {&warmup, watchdog_.get(), &ends});
+  SIM_CHECK(limits.cycles >= now(), "a run goes on in cycle {}, behind its end", now());
+
+  next_save_ = limits.save_at;
 
   // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
   constexpr Cycle kStretch = 2048;
-  for (Controller* controller : controllers) controller->act(now());
+  if (!resumed_)
+    for (Controller* controller : controllers) controller->act(now());
   while (!ends.reached()) {
-    Cycle stop = now() + kStretch;
-    for (const Controller* controller : controllers) stop = std::min(stop, controller->next(now()));
-    scheduler_.run(stop);
+    if (!std::exchange(resumed_, false)) {
+      stretch_ends_ = now() + kStretch;
+      // But for `ends`: a run that is resumed may have another end, and acts in the same cycles as one that always had it.
+      for (const Controller* controller : controllers)
+        if (controller != &ends) stretch_ends_ = std::min(stretch_ends_, controller->next(now()));
+    }
+    run_units(std::min(stretch_ends_, ends.next(now())), limits);
     for (Controller* controller : controllers) controller->act(now());
     if (observe) observe(*this);
   }
   settle();
   return ends.end();
+}
+
+/// Saves on the way. Controllers do not act then, so that they act when they would have acted.
+void Gpu::run_units(Cycle until, const Limits& limits) {
+  while (next_save_ <= until) {
+    if (next_save_ > now() && scheduler_.run(next_save_) != Scheduler::End::kLimit) return;
+    next_save_ = limits.save();
+    SIM_CHECK(next_save_ > now(), "a run is saved twice in cycle {}", now());
+  }
+  if (now() < until) scheduler_.run(until);
 }
 
 /// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the

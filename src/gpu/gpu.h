@@ -20,6 +20,7 @@
 #include "gpu/controllers/run_limits.h"
 #include "gpu/controllers/series.h"
 #include "gpu/controllers/turns.h"
+#include "gpu/controllers/watchdog.h"
 #include "gpu/host_writes.h"
 #include "gpu/line_layout.h"
 #include "gpu/look.h"
@@ -39,6 +40,8 @@
 
 namespace terrace {
 
+class Archive;
+
 class Gpu {
  public:
   struct Limits {
@@ -48,6 +51,9 @@ class Gpu {
     bool relaunch = true;             // early finishers start again while others run
     bool window = false;              // and all who finish, as long as there are cycles
     std::function<bool()> stop = {};  // asked now and then: whether to end here
+    Cycle save_at =
+        kNever;  // before this cycle `save` may archive the machine; it says when next. Neither changes a result
+    std::function<Cycle()> save = {};
   };
   using End = RunEnd;
 
@@ -58,6 +64,11 @@ class Gpu {
   /// Runs until every tenant has completed (or faulted), or a limit. `observe` is called now and then, between cycles;
   /// it may throw to end the run. Throws Deadlock when nothing can happen any more, or nothing has for too long.
   End run(const Limits& limits, const std::function<void(const Gpu&)>& observe = {});
+
+  /// The whole state of the machine and of its tenants' programs and memories (engine/archive.h): within Limits::save, or to
+  /// restore, before `run`, a machine that was built from the same configuration and tenants and was asked to keep the same.
+  /// (Not with tenants that are processes.)
+  void archive(Archive& a);
 
   /// Called when a tenant's program has ended, before it starts again.
   std::function<void(TenantId)> on_completion;
@@ -172,6 +183,10 @@ class Gpu {
     return {config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
   }
   void settle();
+  void run_units(Cycle until, const Limits& limits);
+  void archive_tenants(Archive& a);
+  void archive_links(Archive& a);
+  void archive_units(Archive& a);
 
   const GpuConfig config_;
   std::vector<TenantSetup> tenants_;
@@ -236,6 +251,12 @@ class Gpu {
   Turns* turns_ = nullptr;                                // when there is this one
   Power* power_ = nullptr;                                // and another, when the machine has a power model
   Series* series_ = nullptr;                              // and another, when statistics over time are kept
+  std::unique_ptr<Watchdog> watchdog_;                    // acts behind these
+  // When the controllers act next, unless the run ends before or a unit stops it; and whether the run goes on in the middle of
+  // such a stretch.
+  Cycle stretch_ends_ = 0;
+  bool resumed_ = false;
+  Cycle next_save_ = kNever;
   EventLog log_;
   u64 timeline_events_ = 0;
   std::unique_ptr<Sampled<EpochMark>> epoch_marks_;  // null: no timeline is wanted, or there are no epochs

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/archive.h"
 #include "frontend/inst_stream.h"
 #include "frontend/program.h"
 #include "frontend/visitors.h"
@@ -61,6 +62,8 @@ class TenantTable {
   u64 warp_instructions(TenantId tenant) const { return issued(tenant, &SmStats::warp_instructions); }
   u64 thread_instructions(TenantId tenant) const { return issued(tenant, &SmStats::thread_instructions); }
   TenantProgress progress(TenantId tenant) const;
+
+  void archive(Archive& a) { a(states_); }
 
   bool window = false;  // who has completed goes on to the end of the run
 

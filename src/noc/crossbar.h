@@ -1,10 +1,12 @@
 // The interconnect: every input reaches every output, through a queue of its own (virtual output queues, so that a
 // packet for a busy output never blocks one for an idle output). An input has one or more ports that each send one flit
-// per cycle, and an output has ports that each receive one; outputs serve their queues round-robin, so no input starves.
+// per cycle, or several, and an output has ports that each receive as many; outputs serve their queues round-robin, so no
+// input starves.
 //
 // It is no unit: an input port's state belongs to the unit that sends, an output port's to the unit that receives, and
 // the queues between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
-// Simplified: a packet counts as arrived with its head; its length occupies both ports.
+// Simplified: a packet counts as arrived with its head; its length occupies both ports. An interconnect in partitions has a
+// longer way between two of them, and no limit of its own there.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,6 +17,7 @@
 
 #include "blame/port_books.h"
 #include "config/fields.h"
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/scheduler.h"
 #include "engine/types.h"
@@ -27,11 +30,23 @@ struct NocConfig {
   u32 flit_bytes = 32;
   u32 header_bytes = 8;
   u32 queue_packets = 4;
+  u32 sm_ports = 1;
+  u32 sm_send_flits = 1, sm_receive_flits = 1, slice_send_flits = 1, slice_receive_flits = 1;
+  u32 partitions = 1, far_cycles = 0;
   void describe(Fields& v) {
     v("latency", latency, in(1, 10'000), "cycles from an input port to an output port");
-    v("flit_bytes", flit_bytes, in(1, 1024), "bytes that a port transfers per cycle");
+    v("flit_bytes", flit_bytes, in(1, 1024), "bytes of a flit: what a port transfers per cycle, unless it has several");
     v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet's header");
     v("queue_packets", queue_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
+    v("sm_ports", sm_ports, in(1, 16),
+      "packets that leave and reach an SM (or an MMU) at a time; l2.ports is its like");
+    v("sm_send_flits", sm_send_flits, in(1, 64), "flits per cycle that each port of an SM sends");
+    v("sm_receive_flits", sm_receive_flits, in(1, 64), "flits per cycle that each port of an SM receives");
+    v("slice_send_flits", slice_send_flits, in(1, 64), "flits per cycle that each port of an L2 slice sends");
+    v("slice_receive_flits", slice_receive_flits, in(1, 64), "flits per cycle that each port of an L2 slice receives");
+    v("partitions", partitions, in(1, 64),
+      "parts of the chip among which SMs and L2 slices are dealt out, one by one; a slice of another part is far");
+    v("far_cycles", far_cycles, in(0, 10'000), "cycles that the way to or from a far slice takes longer");
   }
   u32 flits(u32 data_bytes) const { return (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes; }
 };
@@ -48,15 +63,21 @@ struct NocPortStats {
 template <class Packet>
 class Crossbar {
  public:
-  /// Ports of every input and of every output; an L2 slice may have several.
+  /// Ports of every input and of every output, of which an L2 slice may have several, and their flits per cycle.
   struct Ports {
     u32 input = 1, output = 1;
+    u32 input_flits = 1, output_flits = 1;
   };
   Crossbar(Scheduler& scheduler, const NocConfig& config, u32 inputs, u32 outputs, Ports ports = {})
-      : scheduler_(scheduler), inputs_(inputs) {
+      : scheduler_(scheduler),
+        partitions_(config.partitions),
+        far_cycles_(config.partitions > 1 ? config.far_cycles : 0),
+        input_flits_(ports.input_flits),
+        output_flits_(ports.output_flits),
+        inputs_(inputs) {
     for (Input& input : inputs_) input.ports = PortTimes(ports.input);
     for (u32 i = 0; i < outputs; ++i)
-      outputs_.push_back(std::make_unique<Output>(scheduler, config, inputs, PortTimes(ports.output)));
+      outputs_.push_back(std::make_unique<Output>(scheduler, config, far_cycles_, inputs, PortTimes(ports.output)));
   }
   void connect_input(u32 input, UnitId sender) {
     inputs_[input].unit = sender;
@@ -78,9 +99,9 @@ class Crossbar {
   /// From when on the input port itself is free; before, nothing can be sent wherever it goes.
   Cycle input_free_at(u32 input) const { return inputs_[input].ports.next_free(); }
   void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
-    inputs_[input].ports.occupy(now + flits);
+    inputs_[input].ports.occupy(now + cycles_of(flits, input_flits_));
     inputs_[input].sender.only(tenant);
-    outputs_[output]->funnel.push(input, now, {packet, static_cast<u16>(flits), tenant});
+    outputs_[output]->funnel.push(input, now, {packet, static_cast<u16>(flits), tenant}, detour(input, output));
   }
 
   /// For the receiver, first in each tick.
@@ -92,12 +113,13 @@ class Crossbar {
     // Most ask in vain, and that is to be cheap: an SM asks in every tick.
     return output.funnel.any_ready() ? front_of_ready(output, now) : nullptr;
   }
-  /// Takes what `front` showed. What is still there wakes the receiver again.
-  Packet receive(u32 output_index, Cycle now) {
+  /// Takes what `front` showed, which keeps the port busy for some cycles at least. What is still there wakes the receiver
+  /// again.
+  Packet receive(u32 output_index, Cycle now, u32 busy_cycles = 1) {
     Output& output = *outputs_[output_index];
     const Wrapped taken = output.waiting.pop(output.turn, now);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
-    output.ports.occupy(now + taken.flits);
+    output.ports.occupy(now + std::max(busy_cycles, cycles_of(taken.flits, output_flits_)));
     ++output.stats.packets;
     output.stats.flits += taken.flits;
     output.stats.flits_of[taken.tenant] += taken.flits;
@@ -116,6 +138,17 @@ class Crossbar {
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) {
     for (const auto& output : outputs_) output->waiting.blame().settle(now);
+  }
+  /// Also the queues between its ports.
+  void archive(Archive& a) {
+    a.part("a crossbar");
+    a.expect(inputs_.size(), "the inputs of a crossbar");
+    a.expect(outputs_.size(), "the outputs of a crossbar");
+    for (Input& input : inputs_) a(input.ports, input.sender);
+    for (const auto& output : outputs_) {
+      a(output->funnel, output->waiting, output->ports, output->pointer, output->turn);
+      a(output->stats.flits_of);  // the tree of statistics does not know them
+    }
   }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
@@ -142,6 +175,7 @@ class Crossbar {
         if (other < next_) std::swap(other, next_);
       }
     }
+    void archive(Archive& a) { a(next_, others_); }
 
    private:
     Cycle next_ = 0;
@@ -154,8 +188,8 @@ class Crossbar {
   };
   /// What each tick of the receiver touches stands together, in front.
   struct alignas(64) Output {
-    Output(Scheduler& scheduler, const NocConfig& config, u32 inputs, PortTimes its_ports)
-        : funnel(scheduler, inputs, config.latency, config.queue_packets),
+    Output(Scheduler& scheduler, const NocConfig& config, u32 far_cycles, u32 inputs, PortTimes its_ports)
+        : funnel(scheduler, inputs, config.latency, config.queue_packets, far_cycles),
           waiting(funnel),
           ports(std::move(its_ports)) {}
     Funnel<Wrapped> funnel;
@@ -176,7 +210,16 @@ class Crossbar {
     return &output.funnel.front(output.turn).packet;
   }
 
+  static u32 cycles_of(u32 flits, u32 per_cycle) {
+    return per_cycle == 1 ? flits : (flits + per_cycle - 1) / per_cycle;
+  }
+  u32 detour(u32 input, u32 output) const {
+    return far_cycles_ != 0 && input % partitions_ != output % partitions_ ? far_cycles_ : 0;
+  }
+
   Scheduler& scheduler_;
+  u32 partitions_, far_cycles_;
+  u32 input_flits_, output_flits_;
   std::vector<Input> inputs_;
   std::vector<std::unique_ptr<Output>> outputs_;
 };

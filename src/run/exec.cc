@@ -63,9 +63,10 @@ Loaded load(const ExecOptions& options) {
     loaded = load_workload(options);
   }
   if (!options.code.empty()) {
-    const u64 heap_bytes = loaded.instance.code.heap_bytes;
+    const u64 heap_bytes = loaded.instance.code.heap_bytes, stack_bytes = loaded.instance.code.stack_bytes;
     loaded.instance.code = read_device_code(options.code);
     loaded.instance.code.heap_bytes = heap_bytes;
+    loaded.instance.code.stack_bytes = stack_bytes;
   }
   if (!options.loop_limit.empty()) {
     const auto limit = parse_integer(options.loop_limit);

@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "config/field_list.h"
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "frontend/stream_kind.h"
 #include "frontend/user_program.h"
@@ -22,6 +24,7 @@
 #include "run/sm_shares.h"
 #include "run/tenant_spec.h"
 #include "run/timeline.h"
+#include "text/output.h"
 
 namespace terrace {
 namespace {
@@ -143,13 +146,75 @@ std::vector<TenantResult> tenant_results(const std::vector<TenantView>& tenants,
   return results;
 }
 
+Kept kept_by(const RunRequest& request) {
+  return {request.check, request.log, request.timeline, request.timeline_of, request.timeline_events};
+}
+
+/// Of each tenant: of all that its program depends on.
+std::vector<std::string> program_hashes(const GpuConfig& config) {
+  ProgramCatalogue programs;
+  std::vector<std::string> hashes;
+  for (const std::string& tenant : split_words(config.run.tenants))
+    hashes.push_back(programs.of(tenant, config.run.size, config.run.seed).hash);
+  return hashes;
+}
+
+/// The run can be saved and its files written. A checkpoint of a cycle that has passed was written before.
+std::vector<CheckpointWish> checkpoints_to_come(const RunRequest& request) {
+  std::vector<CheckpointWish> all = request.checkpoints;
+  if (!all.empty() && !request.given.empty())
+    input_error("run: tenants that are processes cannot be saved in a checkpoint; leave out --checkpoint");
+  for (const CheckpointWish& wish : all) OutputFile(wish.file);
+  const Cycle from = request.resume ? request.resume->facts().cycle : 0;
+  for (CheckpointWish& wish : all)
+    if (wish.every != 0) wish.cycle = (from / wish.every + 1) * wish.every;
+  std::erase_if(all, [&](const CheckpointWish& wish) { return wish.cycle <= from; });
+  return all;
+}
+
+/// What a buffer held when its tenant first completed is gone if that was before the checkpoint.
+void refuse_late_saves(const Saves& saves, const Checkpoint& from) {
+  const std::vector<u64>& completed = from.facts().completed;
+  for (u32 i = 0; i < completed.size(); ++i)
+    if (completed[i] > 0 && saves.any_of(i))
+      input_error(
+          "{}: tenant {} completed before cycle {}, and what its buffers held then is gone; leave out its --save",
+          from.file(), i, from.facts().cycle);
+}
+
+Cycle next_of(const std::vector<CheckpointWish>& wishes) {
+  Cycle next = kNever;
+  for (const CheckpointWish& wish : wishes) next = std::min(next, wish.cycle);
+  return next;
+}
+
+/// What was not written at all, and why.
+std::vector<std::string> unsaved(const std::vector<CheckpointWish>& wishes, Cycle ended) {
+  std::vector<std::string> sentences;
+  for (const CheckpointWish& wish : wishes) {
+    if (wish.cycle == kNever || (wish.every != 0 && wish.cycle != wish.every))
+      continue;  // written, or one of several was
+    sentences.push_back(fmt::format("no checkpoint was written to {}: the run ended in cycle {}, before cycle {}",
+                                    wish.file, ended, wish.cycle));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 RunResult simulate(const RunRequest& request) {
   GpuConfig config = request.config;
+  std::vector<CheckpointWish> checkpoints = checkpoints_to_come(request);
+  std::vector<std::string> programs;
+  if (!checkpoints.empty() || request.resume) programs = program_hashes(config);
+  Kept kept = kept_by(request);
+  if (request.resume) {
+    request.resume->require(config, programs);
+    kept = request.resume->require(kept);
+  }
   std::vector<Tenant> made;
   if (request.given.empty()) made = make_tenants(config);
-  if (request.check)
+  if (kept.check)
     for (const Tenant& tenant : made) require_values(tenant.instance.code, "--check");
   const std::vector<TenantView> tenants = request.given.empty() ? views_of(made) : views_of(request.given, config);
   std::vector<TenantSetup> setups;
@@ -158,13 +223,14 @@ RunResult simulate(const RunRequest& request) {
                       tenant.leave, tenant.leaves_when_done, tenant.visitors});
   }
   Gpu gpu(config, std::move(setups), request.options);
-  if (!request.log.empty()) gpu.log(request.log);
-  if (request.timeline) gpu.sample_epochs(request.timeline_of);
-  if (request.timeline_events != 0) gpu.keep_timeline(request.timeline_events);
+  if (!kept.log.empty()) gpu.log(kept.log);
+  if (kept.timeline) gpu.sample_epochs(kept.timeline_of);
+  if (kept.timeline_events != 0) gpu.keep_timeline(kept.timeline_events);
 
   std::vector<Saves::Owner> owners;
   for (const TenantView& tenant : tenants) owners.push_back({tenant.program, tenant.memory});
   Saves saves("run", request.saves, std::move(owners));
+  if (request.resume) refuse_late_saves(saves, *request.resume);
 
   // Checked when a tenant first completes: after that it may be in the middle of another execution.
   std::vector<std::optional<CheckResult>> checks(tenants.size());
@@ -174,7 +240,7 @@ RunResult simulate(const RunRequest& request) {
     first = std::min(first, gpu.now());
     saves.take(index(id));
     std::optional<CheckResult>& check = checks[index(id)];
-    if (request.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
+    if (kept.check && !check) check = tenants[index(id)].program->check(*tenants[index(id)].memory);
   };
 
   if (request.on_departure) gpu.on_departure = [&](TenantId id) { request.on_departure(index(id), gpu.progress(id)); };
@@ -186,6 +252,32 @@ RunResult simulate(const RunRequest& request) {
     for (u32 i = 0; i < tenants.size(); ++i) total += running.progress(TenantId(i)).warp_instructions;
     return total;
   };
+  const auto archive = [&](Archive& a) {
+    a.part("results");
+    a(checks, first_completions);
+    gpu.archive(a);
+  };
+  limits.save = [&] {
+    CheckpointFacts facts{gpu.now(), all_issued(gpu), 0, resolved_toml(config), {}, programs, {}, kept, request.asked};
+    for (u32 i = 0; i < tenants.size(); ++i) {
+      const TenantProgress progress = gpu.progress(TenantId(i));
+      facts.thread_instructions += progress.thread_instructions;
+      facts.tenants.push_back(tenants[i].name);
+      facts.completed.push_back(progress.completed_runs);
+    }
+    for (CheckpointWish& wish : checkpoints) {
+      if (wish.cycle != gpu.now()) continue;
+      write_checkpoint(wish.file, facts, archive);
+      wish.cycle = wish.every == 0 ? kNever : wish.cycle + wish.every;
+    }
+    return next_of(checkpoints);
+  };
+  limits.save_at = next_of(checkpoints);
+  RunTime time;
+  if (request.resume) {
+    request.resume->restore(archive);
+    time = {.from = gpu.now(), .warp_instructions_before = all_issued(gpu)};
+  }
   const auto observe = [&](const Gpu& running) {
     if (request.watch) request.watch(running);
     if (!request.progress) return;
@@ -208,11 +300,11 @@ RunResult simulate(const RunRequest& request) {
   print_to({});
   for (u32 i = 0; i < tenants.size(); ++i) saves.take(i);  // of those that did not complete, what they have reached
   saves.commit();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  time.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
   for (u32 i = 0; i < tenants.size() && request.on_end; ++i) request.on_end(i, gpu.progress(TenantId(i)));
-  RunResult result =
-      describe_run(gpu, config, tenant_results(tenants, checks, first_completions), seconds, request.check);
+  RunResult result = describe_run(gpu, config, tenant_results(tenants, checks, first_completions), time, kept.check);
+  result.unsaved = unsaved(checkpoints, gpu.now());
   result.log = gpu.take_log();
   if (request.timeline) result.timeline = gpu.timeline();
   if (request.timeline_events != 0) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/scheduler.h"
 #include "gpu/config.h"
+#include "run/checkpoint.h"
 #include "text/tree.h"
 
 namespace terrace {
@@ -54,6 +56,9 @@ struct RunRequest {
   bool timeline = false;                 // statistics at the end of each epoch (run.epoch):
   std::vector<std::string> timeline_of;  // those whose names begin so; all when empty
   u64 timeline_events = 0;               // trace events to keep, at most; 0: none
+  std::vector<CheckpointWish> checkpoints;
+  Tree asked = {};                     // kept in them, for whoever asks
+  std::shared_ptr<Checkpoint> resume;  // where the run goes on; null: it begins
 };
 
 struct RunResult {
@@ -63,8 +68,9 @@ struct RunResult {
   std::string timeline;  // as CSV
   std::string events;    // trace events, as JSON (schema terrace.timeline/1)
   bool checks_passed = true;
-  std::vector<std::string> faults;  // a sentence for each tenant that a fault ended
-  bool all_faulted = false;         // it ended every one of them
+  std::vector<std::string> faults;   // a sentence for each tenant that a fault ended
+  bool all_faulted = false;          // it ended every one of them
+  std::vector<std::string> unsaved;  // a sentence for each checkpoint that was not written
 };
 
 /// Anything wrong with the request is an InputError, before anything runs.

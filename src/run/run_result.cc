@@ -224,7 +224,7 @@ std::string note_on(const TenantResult& tenant, const TenantProgress& progress, 
 
 }  // namespace
 
-RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, double seconds,
+RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, const RunTime& time,
                        bool check_asked) {
   RunResult result;
   u64 warp_instructions = 0, thread_instructions = 0;
@@ -257,7 +257,9 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
   // Most identities hold when nothing is in flight: a run that was cut off may end in the middle of a request.
   gpu.stats().check_identities(!gpu.quiet());
   const std::string digest = gpu.stats().digest();
-  const double cycles = static_cast<double>(gpu.now()), instructions = static_cast<double>(warp_instructions);
+  // Speeds are of the part that ran here.
+  const double cycles = static_cast<double>(gpu.now() - time.from), seconds = time.seconds;
+  const double instructions = static_cast<double>(warp_instructions - time.warp_instructions_before);
   result.json = {{"schema", "terrace.run/1"},
                  {"version", Tree{{"terrace", version()}, {"revision", revision()}, {"compiler", compiler()}}},
                  {"config", parse_toml(resolved_toml(config), "the resolved configuration")},
@@ -274,13 +276,15 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
                  {"kernels", describe_kernels(gpu.kernels())},
                  {"metrics", Tree{{"total_ipc", total_ipc}}},
                  {"stats", gpu.stats().json()}};
+  if (time.from != 0) result.json["run"]["resumed_from"] = Tree(time.from);
   if (const auto under_way = gpu.kernels_under_way(); !under_way.empty())
     result.json["kernels_under_way"] = describe_kernels(under_way);
   result.text = table.plain() + fmt::format(
                                     "\n{} cycles on {}, total IPC {:.2f}\n{:.2f} s: {:.3f} M warp instructions/s, "
-                                    "{:.3f} M cycles/s; peak memory {} MB\ndigest {}\n",
+                                    "{:.3f} M cycles/s; peak memory {} MB{}\ndigest {}\n",
                                     gpu.now(), config.name, total_ipc, seconds, instructions / seconds / 1e6,
-                                    cycles / seconds / 1e6, peak_rss_bytes() >> 20, digest);
+                                    cycles / seconds / 1e6, peak_rss_bytes() >> 20,
+                                    time.from == 0 ? "" : fmt::format("; resumed in cycle {}", time.from), digest);
   for (const TenantResult& tenant : tenants)
     if (!tenant.unknown_opcodes.empty()) result.text += unknown_line(tenant);
   if (!gpu.decisions().empty()) {

@@ -24,8 +24,15 @@ struct TenantResult {
   Cycle first_completion = kNever;
 };
 
+/// The time that a run took here, and since when.
+struct RunTime {
+  double seconds = 0;
+  Cycle from = 0;  // 0: it began here
+  u64 warp_instructions_before = 0;
+};
+
 /// `check_asked`: a tenant without a check has not completed.
-RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, double seconds,
+RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResult>& tenants, const RunTime& time,
                        bool check_asked);
 
 }  // namespace terrace

@@ -64,6 +64,10 @@ void Saves::check_name(u64 owner, const std::string& name) const {
               suggestion.empty() ? fmt::format("; it has {}", fmt::join(known, ", ")) : suggestion);
 }
 
+bool Saves::any_of(u64 owner) const {
+  return std::any_of(saves_.begin(), saves_.end(), [&](const Save& save) { return save.owner == owner; });
+}
+
 void Saves::take(u64 owner) {
   const auto& [program, memory] = owners_[owner];
   for (Save& save : saves_) {

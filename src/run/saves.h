@@ -27,6 +27,8 @@ class Saves {
   Saves(std::string command, const std::vector<std::string>& wanted, std::vector<Owner> owners);
   ~Saves();
 
+  /// Whether a buffer of this owner is wanted.
+  bool any_of(u64 owner) const;
   /// What the buffers of this owner hold now; its first call counts.
   void take(u64 owner);
   /// The files get their names, once all are taken.

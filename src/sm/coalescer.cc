@@ -9,10 +9,12 @@
 
 namespace terrace {
 
-Coalescer::Coalescer(u32 line_bytes)
-    : shift_(static_cast<u32>(std::countr_zero(line_bytes))),
-      offset_mask_(line_bytes - 1),
-      all_words_(all_words(line_bytes)) {
+Coalescer::Coalescer(LineShape shape)
+    : shape_(shape),
+      shift_(static_cast<u32>(std::countr_zero(shape.line_bytes()))),
+      offset_mask_(shape.line_bytes() - 1),
+      all_words_(all_words(shape.line_bytes())) {
+  const u32 line_bytes = shape.line_bytes();
   SIM_CHECK(std::has_single_bit(line_bytes) && line_bytes >= 32 && line_bytes <= 256, "a line of {} bytes", line_bytes);
 }
 
@@ -33,6 +35,8 @@ void Coalescer::coalesce(const Effect& effect, u64 lanes, CoalescedLines& out) {
       }
       out.lanes[place] |= u64{1} << lane;
       out.words[place] |= words_per_lane << (address & offset_mask_) / 4;
+      if (effect.words > 1) ++out.pieces[place];
+      if (shape_.divided()) out.sectors[place] |= shape_.at(address);
     }
   }
 }
@@ -48,6 +52,8 @@ u32 Coalescer::place_of(u64 line, CoalescedLines& out) {
   out.line[out.count] = line;
   out.lanes[out.count] = 0;
   out.words[out.count] = 0;
+  out.pieces[out.count] = 0;
+  out.sectors[out.count] = shape_.divided() ? 0 : 1;
   return out.count++;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/archive.h"
 #include "frontend/inst_stream.h"
 #include "sm/config.h"
 #include "sm/warp_scheduler.h"
@@ -54,6 +55,9 @@ struct SmContext {
     u64 all = 0;
     for (const u64 ready : ready_) all |= ready;
     return all;
+  }
+  void archive(Archive& a) {
+    a(ready_, live_blocks_, asleep_slots_, asleep_, free_slots_, schedulers_, warps_, scoreboards_, blocks_);
   }
 
   // Every tick looks at the first of these.

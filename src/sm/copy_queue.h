@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "frontend/inst_stream.h"
 
@@ -39,6 +40,7 @@ class CopyQueue {
       entries_.erase(entries_.begin());
     }
   }
+  void archive(Archive& a) { a(entries_, groups_); }
 
  private:
   struct Entry {

@@ -72,23 +72,24 @@ AccessKind kind_of(MemoryAction action) {
 }  // namespace
 
 LoadStoreUnit::LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
-                             u32 line_bytes, SmId sm, Wiring wiring)
+                             LineShape lines, SmId sm, Wiring wiring)
     : config_(config),
       noc_(noc),
-      line_bytes_(line_bytes),
-      line_shift_(static_cast<u32>(std::countr_zero(line_bytes))),
+      lines_(lines),
+      line_shift_(static_cast<u32>(std::countr_zero(lines.line_bytes()))),
       port_(index(sm)),
       wiring_(std::move(wiring)),
-      coalescer_(line_bytes),
+      coalescer_(lines),
       translator_(tlb, line_shift_, sm, wiring_.translation),
-      l1_(l1, line_bytes),
+      l1_(l1, lines),
       synonyms_(wiring_.pages.invalidations != nullptr ? l1.synonym_entries : 0,
                 wiring_.pages.page_shift - line_shift_),
       waiting_(config.memory_queue),
       hits_(config.memory_ports * (l1.hit_cycles + 1)),
       leaving_(config.memory_ports * (tlb.hit_cycles + 1)),
       hit_cycles_(l1.hit_cycles),
-      translate_at_(wiring_.translation.at) {
+      translate_at_(wiring_.translation.at),
+      obeys_operators_(l1.cache_operators == L1Config::CacheOperators::kObeyed) {
   const Wiring::Pages& pages = wiring_.pages;
   if (pages.invalidations != nullptr) l1_.keep_filter(l1.filter_entries, pages.page_shift - line_shift_);
 }
@@ -107,14 +108,15 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
                       .warp = warp,
                       .action = effect.action,
                       .dynamic_id = dynamic_id};
-  entry.common = {.record = record.raw,
-                  .atomic = static_cast<u32>(effect.atomic),
-                  .dynamic_id = dynamic_id,
-                  .tenant = tenant,
-                  .warp = warp,
-                  .lane_bytes = effect.bytes,
-                  .kind = kind_of(effect.action),
-                  .past_l1 = inst.volatile_access};
+  entry.common = {
+      .record = record.raw,
+      .atomic = static_cast<u32>(effect.atomic),
+      .dynamic_id = dynamic_id,
+      .tenant = tenant,
+      .warp = warp,
+      .lane_bytes = effect.bytes,
+      .kind = kind_of(effect.action),
+      .past_l1 = inst.volatile_access || (obeys_operators_ && inst.asks_l2 && effect.action == MemoryAction::kLoad)};
   entry.next = 0;
   // An L1 that is looked up by virtual names need not wait for the TLB.
   entry.at = now + (l1_is_virtual() ? 0 : translator_.hit_cycles()) + 1;
@@ -127,7 +129,10 @@ void LoadStoreUnit::accept(const Effect& effect, u64 lanes, const DecodedInst& i
 void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
   wiring_.replies.absorb(port_, now);
   while (!hits_.empty() && hits_.front().at <= now) complete_line(hits_.pop().record, now, done);
-  if (!wiring_.replies.front(port_, now)) return;
+  while (wiring_.replies.front(port_, now)) accept_reply(now, done);
+}
+
+void LoadStoreUnit::accept_reply(Cycle now, std::vector<Done>& done) {
   const AccessRef ref = wiring_.replies.receive(port_, now);
   const Access& access = wiring_.accesses[ref];
   const RecordRef owner{access.owner};
@@ -145,7 +150,7 @@ void LoadStoreUnit::accept_replies(Cycle now, std::vector<Done>& done) {
     if (synonyms_.on() && leading != access.in_l1 && access.may_map)
       synonyms_.learn(LineKey::of_tenant(access.tenant, access.va.raw >> line_shift_), leading, access.tenant);
     if (leading == access.in_l1 || access.checked)
-      l1_.fill(access.in_l1, leading, copy, tell, !access.checked);
+      l1_.fill(access.in_l1, leading, copy, tell, !access.checked, access.sectors);
     else
       l1_.let_pass(access.in_l1, tell);
   } else {
@@ -264,6 +269,8 @@ bool LoadStoreUnit::access_head(Cycle now) {
   line.line = head.lines.line[head.next];
   line.lanes = head.lines.lanes[head.next];
   line.words = head.lines.words[head.next];
+  line.pieces = head.lines.pieces[head.next];
+  line.sectors = head.lines.sectors[head.next];
   if (!(translates_after_l1() ? access_then_translate(line, now) : translate_then_access(line, now))) return false;
   if (++head.next < head.lines.count) return true;
   if (follower_) [[unlikely]]
@@ -274,14 +281,14 @@ bool LoadStoreUnit::access_head(Cycle now) {
   return true;
 }
 
-L1Cache::Outcome LoadStoreUnit::look_in_l1(LineKey& name) const {
+L1Cache::Outcome LoadStoreUnit::look_in_l1(LineKey& name, u8 sectors) const {
   if (l1_is_virtual() && wiring_.truth.mistake.strikes(Mistake::kDropTenantInL1)) {
     for (u32 i = 0; i < kMaxTenants; ++i) {
       const LineKey other = LineKey::of_tenant(TenantId(i), name.number());
-      if (l1_.look(other) == L1Cache::Outcome::kHit) return name = other, L1Cache::Outcome::kHit;
+      if (l1_.look(other, sectors) == L1Cache::Outcome::kHit) return name = other, L1Cache::Outcome::kHit;
     }
   }
-  return l1_.look(name);
+  return l1_.look(name, sectors);
 }
 
 /// The translator stands before the L1, or nowhere on this side of the L2.
@@ -301,13 +308,16 @@ bool LoadStoreUnit::translate_then_access(LineAccess& line, Cycle now) {
 /// The translator stands behind the L1: only what leaves the SM needs an address.
 bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
   LineKey name = virtual_name(line);
+  const u8 touched = line.sectors;
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = look_in_l1(name);
+  if (reads_l1(line)) outcome = look_in_l1(name, touched);
   awaits_line_ = outcome == L1Cache::Outcome::kRefused;
   if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
     if (leaving_.full()) return false;
     line.wanted = ask(line);
+    // What is sent later is what is not on its way now.
+    if (reads_l1(line)) line.sectors = l1_.to_fetch(name, touched);
     PhysAddr pa;
     switch (translator_.translate(line, pa, now)) {
       case Translator::Outcome::kRefused:
@@ -318,6 +328,7 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
       case Translator::Outcome::kSetAside:
         break;
     }
+    line.sectors = touched;
   }
   note_in_l1(line, name, outcome, now);
   return true;
@@ -330,7 +341,7 @@ void LoadStoreUnit::send_translated(Cycle now) {
     const PhysAddr pa = translator_.ready_address();
     const u32 slice = slice_of(line, pa);
     if (!wiring_.requests.can_send(port_, slice, now)) return;
-    send(line, pa, slice, line.wanted, now);
+    send(line, pa, slice, line.sectors, line.wanted, now);
     if (follower_) [[unlikely]]
       request_goes_on(*follower_, line.record, now);
     translator_.pop_ready();
@@ -339,7 +350,7 @@ void LoadStoreUnit::send_translated(Cycle now) {
     const Leaving& first = leaving_.front();
     const u32 slice = slice_of(first.access, first.pa);
     if (!wiring_.requests.can_send(port_, slice, now)) return;
-    send(first.access, first.pa, slice, first.access.wanted, now);
+    send(first.access, first.pa, slice, first.access.sectors, first.access.wanted, now);
     leaving_.pop();
   }
 }
@@ -358,7 +369,7 @@ WantedLine LoadStoreUnit::ask(const LineAccess& line) const {
 bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) {
   LineKey name = name_in_l1(line, pa);
   L1Cache::Outcome outcome = L1Cache::Outcome::kMiss;
-  if (line.kind == AccessKind::kLoad && !line.past_l1) outcome = look_in_l1(name);
+  if (reads_l1(line)) outcome = look_in_l1(name, line.sectors);
   awaits_line_ = outcome == L1Cache::Outcome::kRefused;
   if (awaits_line_) return false;
   if (outcome == L1Cache::Outcome::kMiss) {
@@ -367,7 +378,7 @@ bool LoadStoreUnit::access_line(const LineAccess& line, PhysAddr pa, Cycle now) 
       refusing_slice_ = slice;
       return false;
     }
-    send(line, pa, slice, ask(line), now);
+    send(line, pa, slice, reads_l1(line) ? l1_.to_fetch(name, line.sectors) : line.sectors, ask(line), now);
   }
   note_in_l1(line, name, outcome, now);
   return true;
@@ -385,8 +396,9 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Ou
       stats.tlb_missed_l1_merges[line.tenant] += outcome == L1Cache::Outcome::kMerged;
     }
     if (outcome == L1Cache::Outcome::kHit) hits_.push({RecordRef{line.record}, now + hit_cycles_});
-    const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm);
-    const LineCopy* found = l1_.load(name, outcome, {line.record, wanted}, line.tenant);
+    const u8 lacks = outcome == L1Cache::Outcome::kHit ? line.sectors : l1_.lacking(name, line.sectors);
+    const WantedLine wanted = wiring_.truth.wants(line.tenant, address_of(line), sm, lacks);
+    const LineCopy* found = l1_.load(name, outcome, {line.record, lacks, wanted}, line.tenant);
     if (found != nullptr) wiring_.truth.completes(wanted, *found);
     return;
   }
@@ -395,13 +407,14 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Ou
   if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
 }
 
-void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now) {
-  const u32 lanes = static_cast<u32>(std::popcount(line.lanes));
+void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, u8 sectors, const WantedLine& wanted,
+                         Cycle now) {
+  const u32 pieces = line.pieces != 0 ? line.pieces : static_cast<u32>(std::popcount(line.lanes));
   const bool whole = line.kind == AccessKind::kStore && coalescer_.covers_line(line.words);
   // Data that travels with the request: a store's words, an atomic's operands.
   const u32 data = line.kind == AccessKind::kLoad ? 0
-                   : whole                        ? line_bytes_
-                                                  : std::min(line_bytes_ - 1, lanes * line.lane_bytes);
+                   : whole                        ? lines_.line_bytes()
+                                                  : std::min(lines_.line_bytes() - 1, pieces * line.lane_bytes);
   const AccessRef ref = wiring_.accesses.make();
   Access& access = wiring_.accesses[ref];
   access.va = address_of(line);
@@ -419,10 +432,35 @@ void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, const W
   access.tlb_missed = line.tlb_missed;
   access.lanes = line.lanes;
   access.words = line.words;
+  access.sectors = sectors;
   access.denied = line.kind != AccessKind::kLoad && l1_.denies_write(access.in_l1);
   if (access.denied) l1_.count_denied();
   wiring_.truth.sends(ref, wanted);
   wiring_.requests.send(port_, slice, now, ref, noc_.flits(data), line.tenant);
+}
+
+void LoadStoreUnit::archive(Archive& a) {
+  a(translator_, l1_, synonyms_, records_);
+  a.expect(waiting_.size(), "the entries of a load-store unit's queue");
+  a(waiting_head_, waiting_count_);
+  const u32 size = static_cast<u32>(waiting_.size());
+  for (u32 i = 0; i < waiting_count_; ++i) a(waiting_[(waiting_head_ + i) % size]);
+  a(hits_, leaving_, blocked_since_, acknowledgements_, awaits_line_, refusing_slice_);
+  if (follower_) a(*follower_);
+}
+
+/// Of an instruction that is under way.
+void LoadStoreUnit::Record::archive(Archive& a) {
+  if (a.restores()) {
+    restored = std::make_unique<DecodedInst>();
+    a(*restored);
+    inst = restored.get();
+  } else {
+    DecodedInst copy = *inst;
+    a(copy);
+  }
+  a(born, lines_left, tenant, warp, action, dynamic_id, walks, reads);
+  a(first_started, last_started, first_finished, last_finished, first_latency, last_latency);
 }
 
 Cycle LoadStoreUnit::next_wakeup(Cycle now) const {

@@ -81,7 +81,7 @@ class LoadStoreUnit {
   };
 
   LoadStoreUnit(const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
-                u32 line_bytes, SmId sm, Wiring wiring);
+                LineShape lines, SmId sm, Wiring wiring);
 
   bool full() const { return waiting_count_ == config_.memory_queue; }
   /// Takes a memory instruction as it issued; not when full. `dynamic_id` names it among those of the SM.
@@ -110,6 +110,7 @@ class LoadStoreUnit {
   void settle(Cycle now);
   /// From now on: follows memory instructions, one at a time, and keeps at most so many. Before the first cycle.
   void follow_requests(std::size_t most) { follower_ = std::make_unique<RequestFollower>(most); }
+  void archive(Archive& a);
   /// Null when none is followed.
   const RequestFollower* follower() const { return follower_.get(); }
 
@@ -139,6 +140,9 @@ class LoadStoreUnit {
     u64 first_started = 0, last_started = 0;  // sequence numbers
     Cycle first_finished = 0, last_finished = 0;
     Cycle first_latency = 0, last_latency = 0;
+    // Its warp has moved on, so that nobody can say after a restore which instruction of its stream it was: a copy.
+    std::unique_ptr<DecodedInst> restored = nullptr;
+    void archive(Archive& a);
   };
   using RecordRef = Handle<Record>;
   struct Waiting {
@@ -171,12 +175,13 @@ class LoadStoreUnit {
   bool translate_then_access(LineAccess& line, Cycle now);
   bool access_then_translate(LineAccess& line, Cycle now);
   bool access_line(const LineAccess& line, PhysAddr pa, Cycle now);
-  /// What a load of the line would do. Only a planted mistake changes the name.
-  L1Cache::Outcome look_in_l1(LineKey& name) const;
+  /// What a load of these sectors would do. Only a planted mistake changes the name.
+  L1Cache::Outcome look_in_l1(LineKey& name, u8 sectors) const;
   void note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
   u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }
-  void send(const LineAccess& line, PhysAddr pa, u32 slice, const WantedLine& wanted, Cycle now);
+  void send(const LineAccess& line, PhysAddr pa, u32 slice, u8 sectors, const WantedLine& wanted, Cycle now);
+  static bool reads_l1(const LineAccess& line) { return line.kind == AccessKind::kLoad && !line.past_l1; }
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }
   bool translates_after_l1() const { return translate_at_ == TranslateAt::kAfterL1; }
   bool l1_is_virtual() const { return translates_after_l1() || l2_is_virtual(); }
@@ -200,11 +205,12 @@ class LoadStoreUnit {
   WantedLine ask(const LineAccess& line) const;
   void note_walk(RecordRef ref, const WalkReport& walk, Cycle latency);
   void count_walks(const Record& record);
+  void accept_reply(Cycle now, std::vector<Done>& done);
   void complete_line(RecordRef ref, Cycle now, std::vector<Done>& done);
 
   const SmConfig& config_;
   const NocConfig noc_;
-  const u32 line_bytes_;
+  const LineShape lines_;
   const u32 line_shift_;
   const u32 port_;
   Wiring wiring_;
@@ -219,6 +225,7 @@ class LoadStoreUnit {
   Ring<Leaving> leaving_;
   u32 hit_cycles_;
   const TranslateAt translate_at_;
+  const bool obeys_operators_;
   Cycle blocked_since_ = kNever;
   std::vector<u32> acknowledgements_;          // that found no place yet
   std::unique_ptr<RequestFollower> follower_;  // null: no timeline is wanted

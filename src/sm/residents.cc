@@ -1,5 +1,5 @@
 // Who lives on an SM: blocks that begin, go on after they were elsewhere, leave unfinished, or are given up, and tenants
-// that change. But for the first two all of it happens between cycles.
+// that change; and all of it saved and restored. But for the first two it happens between cycles.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
@@ -27,6 +27,22 @@ void Sm::take_over(TenantId tenant, Cycle now) {
             index(tenant), index(id_));
   if (root_) change_root(tenant, now);
   root_ = tenant;
+}
+
+void Sm::archive(Archive& a) {
+  a.part("an SM");
+  SIM_CHECK(stores_.empty() && completed_.empty(), "SM {} is saved within a cycle", index(id_));
+  SmContext::archive(a);
+  for (SmContext& context : aside_) context.archive(a);
+  a(held_until_, stalled_since_, stops_when_drained_, issued_, could_issue_, finished_, memory_, pipe_free_);
+  a(next_age_, next_dynamic_id_, warps_seen_, root_, newest_launch_, fault_);
+  a(stats.shared_passes, stats.unfinished_blocks);  // the tree of statistics does not know them
+  if (!a.restores()) return;
+  // Of the others nobody asks before they have been looked at again; those that were put aside are not ready.
+  for (u64 left = issue_candidates(); left != 0; left &= left - 1) {
+    Warp& warp = warps_[static_cast<u32>(std::countr_zero(left))];
+    warp.next = &wiring_.streams[index(warp.tenant)]->peek(warp.ref);
+  }
 }
 
 void Sm::lose_power() {

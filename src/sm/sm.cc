@@ -10,14 +10,14 @@
 namespace terrace {
 
 Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
-       u32 line_bytes, SmId id, Wiring wiring)
+       LineShape lines, SmId id, Wiring wiring)
     : SmContext(config),
       all_warps_(free_slots_),
       scheduler_(scheduler),
       id_(id),
       config_(config),
       wiring_(std::move(wiring)),
-      memory_(config, l1, tlb, noc, line_bytes, id, wiring_.memory) {
+      memory_(config, l1, tlb, noc, lines, id, wiring_.memory) {
   for (u32 i = 0; i < wiring_.contexts; ++i) aside_.emplace_back(config);
   for (u32 i = 0; i < config.schedulers; ++i) {
     u64 slots = 0;
@@ -270,11 +270,12 @@ void Sm::arrive_after_copies(u32 slot) {
 }
 
 Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
-  occupied = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks);
+  const u32 passes = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks);
+  occupied = passes * config_.shared.interval;
   ++stats.shared_accesses;
-  stats.shared_conflict_cycles += occupied - 1;
-  stats.shared_passes[tenant] += occupied;
-  return now + config_.shared.latency + occupied - 1;
+  stats.shared_conflict_cycles += passes - 1;
+  stats.shared_passes[tenant] += passes;
+  return now + config_.shared.latency + passes - 1;
 }
 
 void Sm::after_barrier(const Block& block, u64 released, Cycle now) {

@@ -78,7 +78,7 @@ class Sm final : public Unit, private SmContext {
     u32 contexts = 0;                         // tenants that take turns here; 0: an SM is one tenant's
   };
   Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
-     u32 line_bytes, SmId id, Wiring wiring);
+     LineShape lines, SmId id, Wiring wiring);
   void connect(UnitId self) { self_ = self; }
 
   Cycle tick(Cycle now) override;
@@ -113,6 +113,8 @@ class Sm final : public Unit, private SmContext {
   std::optional<SmFault> take_fault() { return std::exchange(fault_, std::nullopt); }
   /// Closes statistics that run over cycles. Between cycles only.
   void settle(Cycle now);
+  /// When it is restored, the streams have been.
+  void archive(Archive& a);
 
   /// No block is here, none has ended that the dispatcher does not know of, and no translation is awaited.
   bool idle() const;

@@ -158,6 +158,13 @@ void Translator::commit_new_pages() {
   new_pages_.clear();
 }
 
+void Translator::archive(Archive& a) {
+  SIM_CHECK(new_pages_.empty(), "SM {} is saved within a cycle", index(sm_));
+  a(tlb_, misses_, waits_, parked_, ready_first_, ready_last_, awaits_answer_, awaits_place_, most_stalled_);
+  a(pages_, last_page_);
+  for (u32 i = 0; i < pages_; ++i) a(page_number_[i], page_[i]);
+}
+
 void Translator::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " pages are awaited from the L2 TLB\n";
   if (any_ready()) out << "lines whose page is known wait to go on\n";

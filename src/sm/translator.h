@@ -40,6 +40,8 @@ struct LineAccess {
   AccessKind kind{};
   bool past_l1 = false;
   bool tlb_missed = false;
+  u8 sectors = 1;  // of the line, that it touches
+  u16 pieces = 0;  // how often, if lanes touch several places
   [[no_unique_address]] WantedLine wanted{};
 };
 
@@ -133,6 +135,7 @@ class Translator {
     });
   }
   void explain(std::ostream& out) const;
+  void archive(Archive& a);
 
   L1TlbStats stats;
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -23,6 +24,8 @@ class WarpScheduler {
   virtual void started(u32 slot, u64 age, TenantId tenant) = 0;
   /// One of the bits of `candidates`, which is not zero.
   virtual u32 pick(u64 candidates) = 0;
+  /// What changes while it runs, for checkpoints; `{}` when nothing does.
+  virtual void archive(Archive& a) = 0;
 };
 
 }  // namespace terrace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "frontend/inst_stream.h"
 #include "sm/copy_queue.h"
@@ -33,6 +34,8 @@ struct Warp {
   CopyQueue copies = {};
 
   bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0 && copies.empty(); }
+  /// All but `next`: the SM asks the stream for it again.
+  void archive(Archive& a) { a(ref, state, tenant, block, loads_out, stores_out, atomics_out, copies); }
 };
 
 class Scoreboard {
@@ -57,6 +60,7 @@ class Scoreboard {
       ready_[name] = at;
     }
   }
+  void archive(Archive& a) { a(ready_); }
 
  private:
   std::vector<Cycle> ready_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -32,6 +33,7 @@ class PerTenant {
   const T& operator[](TenantId tenant) const { return each_[index(tenant)]; }
   std::array<T, kMaxTenants>& each() { return each_; }
   const std::array<T, kMaxTenants>& each() const { return each_; }
+  void archive(Archive& a) { a(each_); }
 
  private:
   std::array<T, kMaxTenants> each_{};
@@ -48,6 +50,7 @@ class TenantMatrix {
   std::span<Counter> cells() { return cells_; }
   std::span<const Counter> cells() const { return cells_; }
   u32 columns() const { return columns_; }
+  void archive(Archive& a) { a(cells_); }
 
  private:
   u32 columns_ = 1;

@@ -18,8 +18,8 @@ namespace {
 
 /// Of the run, what the host did rather than the machine.
 bool about_the_host(std::string_view name) {
-  constexpr std::array kNames = {"run.threads", "run.wall_seconds", "run.warp_instructions_per_second",
-                                 "run.cycles_per_second", "run.peak_rss_bytes"};
+  constexpr std::array kNames = {"run.threads",           "run.wall_seconds",   "run.warp_instructions_per_second",
+                                 "run.cycles_per_second", "run.peak_rss_bytes", "run.resumed_from"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

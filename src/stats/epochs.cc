@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/archive.h"
+
 namespace terrace {
 
 namespace {
@@ -47,6 +49,12 @@ void EpochSeries::sample(Cycle now) {
     ratio.above = above;
     ratio.below = below;
   }
+}
+
+void EpochSeries::archive(Archive& a) {
+  a.expect(columns_.size(), "the number of statistics that are sampled");
+  a(last_, ends_, records_);
+  for (Ratio& ratio : ratios_) a(ratio.above, ratio.below, ratio.records);
 }
 
 std::string EpochSeries::csv(const Notes& notes) const {

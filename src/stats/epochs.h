@@ -12,6 +12,8 @@
 
 namespace terrace {
 
+class Archive;
+
 class EpochSeries {
  public:
   /// Only statistics whose names begin with one of the prefixes are kept; all of them when there is none.
@@ -25,6 +27,8 @@ class EpochSeries {
   /// one cycle to another.
   using Notes = std::function<std::string(Cycle from, Cycle to)>;
   std::string csv(const Notes& notes = {}) const;
+
+  void archive(Archive& a);
 
  private:
   const StatTree& tree_;

@@ -37,6 +37,7 @@ class Histogram {
   /// The buckets' counts, then the sum of all values.
   std::array<Counter, kBuckets + 1>& cells() { return cells_; }
   u32 log2_width() const { return log2_width_; }
+  void archive(Archive& a) { a(cells_); }
 
  private:
   std::array<Counter, kBuckets + 1> cells_{};

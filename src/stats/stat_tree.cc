@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/hash.h"
 #include "stats/stat_pattern.h"
@@ -188,6 +189,13 @@ std::vector<StatRatio> StatTree::derived_ratios() const {
     unit.stats.describe(collector);
   }
   return ratios;
+}
+
+void StatTree::archive(Archive& a) {
+  a.expect(cells_, "the number of statistics");
+  for (Stat& stat : stats_)
+    for (Counter& cell : stat.cells) a(cell);
+  a(base_);
 }
 
 StatSnapshot StatTree::snapshot() const {

@@ -16,6 +16,8 @@
 
 namespace terrace {
 
+class Archive;
+
 struct Stat {
   std::string name;  // "gpu.mmu.walks"
   StatShape shape;
@@ -84,6 +86,9 @@ class StatTree {
   /// since the machine began: what was in flight at mark_start would not balance. While something is in flight only
   /// those are asked that hold always.
   void check_identities(bool in_flight = false) const;
+
+  /// All counters of all units, and what mark_start has set apart.
+  void archive(Archive& a);
 
  private:
   void add(std::string path, StatsRef stats, bool derived);

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <map>
 
+#include "engine/archive.h"
+
 namespace terrace {
 
 std::string over_all_units(std::string_view name) {
@@ -47,6 +49,11 @@ void SummedSeries::sample(Cycle now) {
   for (std::size_t i = 0; i < sums.size(); ++i) records_.push_back(sums[i] - last_[i]);
   last_ = std::move(sums);
   due_ = (now / every_ + 1) * every_;
+}
+
+void SummedSeries::archive(Archive& a) {
+  a.expect(cells_.size(), "the number of statistics that are kept over time");
+  a(every_, due_, last_, ends_, records_);
 }
 
 void SummedSeries::halve() {

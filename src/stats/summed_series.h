@@ -13,6 +13,8 @@
 
 namespace terrace {
 
+class Archive;
+
 /// "gpu.l2.3.hits{tenant=1}" is "gpu.l2.*.hits{tenant=1}".
 std::string over_all_units(std::string_view name);
 
@@ -32,6 +34,8 @@ class SummedSeries {
   /// {"every": N, "ends": [...], "series": {name: [...], ...}}. Series that never grew are left out. `every` is what was
   /// asked for, or what it became after neighbours were joined; the run's end cuts the last epoch short.
   Tree json() const;
+
+  void archive(Archive& a);
 
  private:
   void halve();

@@ -221,6 +221,15 @@ BlockStart BlockDispatcher::next_block(InFlight& launch, TenantId id) {
   return start;
 }
 
+void BlockDispatcher::archive(Archive& a) {
+  a.part("the block dispatcher");
+  a.expect(ports_.size(), "the number of SMs");
+  a.expect(tenants_.size(), "the number of tenants");
+  a(turn_, turn_from_, rooms_, held_, opens_, uses_, shared_, watched_, mover_, restored_);
+  a(saved_bytes_, restored_bytes_, tenants_, finished_);
+  a(stats.unfinished_blocks);  // the tree of statistics does not know it
+}
+
 void BlockDispatcher::explain(std::ostream& out) const {
   for (const TenantState& tenant : tenants_) {
     for (const InFlight& launch : tenant.launches) {

@@ -89,6 +89,7 @@ class BlockDispatcher final : public Unit {
   };
   /// Launches that have ended since the last call.
   std::vector<Ended> take_finished() { return std::exchange(finished_, {}); }
+  void archive(Archive& a);
 
   DispatchStats stats;
 

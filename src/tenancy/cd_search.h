@@ -47,6 +47,7 @@ class CdSearch final : public SmPartitioner {
   SmPlan divide(const Situation& situation, const SmPlan& plan) override;
   Cycle appointment() const override { return window_.appointment(); }
   bool searching() const override { return step_ != Step::kDone; }
+  void archive(Archive& a) override { a(window_, tenants_, step_, searched_, saves_power_); }
   /// Whether SMs lost their power: there is nothing to gain for performance.
   bool saves_power() const { return saves_power_; }
 

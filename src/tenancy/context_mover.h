@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -22,6 +23,7 @@ class ContextMover {
     free_ = std::max(free_, now) + (bytes * cycles_per_second_ + bytes_per_second_ - 1) / bytes_per_second_;
     return free_;
   }
+  void archive(Archive& a) { a(free_); }
 
  private:
   u64 bytes_per_second_ = 0, cycles_per_second_ = 0;

@@ -35,6 +35,7 @@ class IntraSm final : public SmPartitioner {
   bool by_kernels() const override { return true; }
   bool shares_sms() const override { return true; }
   bool searching() const override { return stage_ != Stage::kDone; }
+  void archive(Archive& a) override { a(window_, stage_, look_again_, leave_, curves_, began_with_); }
 
  private:
   enum class Stage : u8 { kBegin, kProfile, kDone };

@@ -67,6 +67,8 @@ class ProfileWindow {
   /// Warp instructions that a tenant issued on an SM while it was profiled.
   u64 issued(u32 sm, TenantId tenant) const { return issued_[sm][index(tenant)]; }
 
+  void archive(Archive& a) { a(stage_, appointment_, began_, first_, warmed_up_, profiled_, first_issued_, issued_); }
+
  private:
   enum class Stage : u8 { kOff, kSettling, kWarmUp, kProfile };
   // Chosen: often enough to lose little of a window, seldom enough to cost nothing.

@@ -7,6 +7,7 @@
 //                an SM's new owner sends blocks when the last foreign one is gone.
 //   appointment  the cycle in which it wants to be asked next; kNever when only the other occasions matter.
 //   decisions    what it measured and decided, for the log of the run.
+//   archive      what changes while it runs, for checkpoints; `{}` when nothing does. Decisions have been taken by then.
 //
 // Each tenant that is there needs an SM that is not stalled; with fewer SMs than tenants some have none and wait. A
 // decision rests on what was told alone: no floating point, no clock, nothing that depends on who ticks first.
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "tenancy/off_sm_bandwidth.h"
 #include "tenancy/sm_plan.h"
 #include "wire/dispatch.h"
@@ -57,6 +59,7 @@ class SmPartitioner {
 
   virtual ~SmPartitioner() = default;
   virtual SmPlan divide(const Situation& situation, const SmPlan& plan) = 0;
+  virtual void archive(Archive& a) = 0;
 
   /// Whether SMs stay with whom they begin with; then run.sms may say how many each has.
   virtual bool never_moves() const { return false; }

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/types.h"
 #include "frontend/guest_memory.h"
@@ -80,6 +81,11 @@ class AddressSpaces {
     return stretch == 0 ? space.root : space.far_roots.at(stretch);
   }
   const PageTables& tables() const { return tables_; }
+
+  void archive(Archive& a) {
+    a.expect(spaces_.size(), "the number of address spaces");
+    a(frames_, tables_, spaces_, names_);
+  }
 
  private:
   static constexpr u64 kNoFrame = ~u64{0};

@@ -99,6 +99,7 @@ struct L2TlbConfig : TlbConfig {
   u32 banks = 1;
   u32 miss_entries = 256;
   u32 link_cycles = 1;
+  u32 walk_pages = 1;
   Turn turn = Turn::kRequest;
   Policy<TlbFillPolicy> fill{"always"};
   bool per_tenant = false;
@@ -116,6 +117,10 @@ struct L2TlbConfig : TlbConfig {
       "number choose");
     v("miss_entries", miss_entries, in(1, 65536), "miss entries (MSHRs): pages that may wait for walks at a time");
     v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the L2 TLB, each way");
+    v("walk_pages", walk_pages, in(1, 512),
+      "pages, a power of two, that one walk brings: the one that was asked for and its aligned neighbours, whose "
+      "entries "
+      "in the page table stand beside its own");
     v("turn", turn, {"request", "instruction"},
       "round robin among SMs: an SM keeps its turn for one request, or for all requests of an instruction that arrive "
       "back to back");
@@ -126,6 +131,7 @@ struct L2TlbConfig : TlbConfig {
   void validate(Validation& v) const {
     TlbConfig::validate(v);
     v.require(std::has_single_bit(banks), "banks", "must be a power of two");
+    v.require(std::has_single_bit(walk_pages), "walk_pages", "must be a power of two");
   }
 };
 

@@ -536,6 +536,13 @@ bool Fbt::idle() const {
          std::ranges::all_of(leaving_, [](const Leaving& page) { return page.entry == FbtTable::kNone; });
 }
 
+void Fbt::archive(Archive& a) {
+  a(table_, ports_, fetches_, misses_, unasked_, look_ups_, notices_, results_, to_memory_, commands_, to_tlb_, to_mmu_,
+    to_sms_);
+  for (auto& requests : forward_) a(requests);
+  a(leaving_, from_cpu_, parking_, awaited_, fault_, turn_, blame);
+}
+
 void Fbt::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " misses of the L2 await their translation\n";
   if (!look_ups_.empty()) out << look_ups_.size() << " wait to be looked up\n";

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "blame/waiting.h"
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/miss_table.h"
@@ -154,6 +155,8 @@ class Fbt final : public Unit {
 
   void enable_blame(u32 tenants);
   void settle(Cycle now) { blame.settle(now); }
+
+  void archive(Archive& a);
 
   FbtStats stats;
   Blame blame;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "blame/blame.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -73,6 +74,8 @@ class FbtParking final : public WaitBook {
     }
     blame.keep(*this);
   }
+
+  void archive(Archive& a) { a(parked_, pages_, frames_, turns_); }
 
  private:
   struct Parked {

@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
@@ -102,6 +103,8 @@ class FbtTable {
   u32 pages() const { return pages_; }
   u32 pages_with_lines() const { return pages_with_lines_; }
   u32 page_shift() const { return page_shift_; }
+
+  void archive(Archive& a) { a(backward_, forward_, pages_, pages_with_lines_); }
 
  private:
   static u32 place(i32 found) { return found < 0 ? kNone : static_cast<u32>(found); }

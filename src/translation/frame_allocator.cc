@@ -79,4 +79,11 @@ void FrameAllocator::give_back(PhysAddr frame, u64 bytes) {
   zone_of(bytes, part_of(frame)).free.push_back(frame.raw);
 }
 
+void FrameAllocator::archive(Archive& a) {
+  a.expect(parts_.size(), "the number of parts of memory");
+  for (std::array<Zone, 3>& zones : parts_) {
+    for (Zone& zone : zones) a(zone.used, zone.free);
+  }
+}
+
 }  // namespace terrace

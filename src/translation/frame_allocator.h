@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "translation/config.h"
 
@@ -29,6 +30,8 @@ class FrameAllocator {
   void give_back(PhysAddr frame, u64 bytes);
   /// What a frame for so many bytes has, or `bytes` where no frame holds them.
   static u64 frame_bytes(u64 bytes);
+
+  void archive(Archive& a);
 
  private:
   struct Zone {

@@ -5,6 +5,8 @@
 #include <bit>
 #include <ostream>
 
+#include "translation/address_space.h"
+
 namespace terrace {
 
 L2Tlb::L2Tlb(const L2TlbConfig& config, Wiring wiring)
@@ -92,6 +94,7 @@ void L2Tlb::fill(const Translation& result, TenantId tenant) {
             "page {:#x} is filled although the L2 TLB or its bypass cache holds it", result.key);
   switch (fill_policy_->choose(result.key, tenant, askers_)) {
     case TlbFillPolicy::Into::kTlb:
+      if (config_.walk_pages > 1) fill_neighbours(result.key, tenant);
       stats.evictions += tlb_of(tenant).fill(result.key, result.frame);
       break;
     case TlbFillPolicy::Into::kBypass:
@@ -100,6 +103,20 @@ void L2Tlb::fill(const Translation& result, TenantId tenant) {
       break;
     case TlbFillPolicy::Into::kNowhere:
       break;
+  }
+}
+
+/// Pages that are mapped, and neither here nor on their way. They come before the page that was asked for, so that they do not
+/// push it out.
+void L2Tlb::fill_neighbours(u64 key, TenantId tenant) {
+  Tlb& tlb = tlb_of(tenant);
+  const u64 first = key & ~u64{config_.walk_pages - 1};
+  for (u64 other = first; other < first + config_.walk_pages; ++other) {
+    if (other == key || tlb.find(other) >= 0 || bypass_.find(other) >= 0 || misses_.contains(other)) continue;
+    const PhysAddr frame = wiring_.locate(other);
+    if (frame == AddressSpaces::kUnmapped) continue;
+    stats.evictions += tlb.fill(other, frame);
+    ++stats.neighbours[tenant];
   }
 }
 
@@ -295,6 +312,14 @@ void L2Tlb::flush_page(u64 key) {
 void L2Tlb::flush_tenant(TenantId tenant) {
   tlb_of(tenant).flush_tenant(tenant);
   bypass_.flush_tenant(tenant);
+}
+
+/// Banks that are taken, SMs that are passed over and who asked for a page are set anew in each tick.
+void L2Tlb::archive(Archive& a) {
+  a(requests_, tlbs_);
+  for (CyclePorts& ports : tlb_ports_) a(ports);
+  a(*fill_policy_, bypass_, merged_, misses_, hits_, ports_, at_mmu_, outbox_, sending_, pointer_, held_up_, held_key_,
+    seen_, seen_lookups_, lacks_miss_, blame);
 }
 
 void L2Tlb::explain(std::ostream& out) const {

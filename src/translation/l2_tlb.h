@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "blame/waiting.h"
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/scheduler.h"
@@ -20,12 +22,13 @@
 namespace terrace {
 
 struct L2TlbStats : TlbStats {
-  PerTenant<Counter> replies, fills, held, wavefronts;
+  PerTenant<Counter> replies, fills, neighbours, held, wavefronts;
   Counter wavefront_epochs;
   void describe(StatFields& v) {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "answers received from the MMU");
+    v("neighbours", neighbours, "pages", "entries that walks for a page beside theirs brought (l2_tlb.walk_pages)");
     v("held", held, "pages", "valid entries at the end of each epoch of 1,024 look-ups, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "completed epochs of 1,024 look-ups");
@@ -74,6 +77,8 @@ class L2Tlb final : public Unit {
     u64 seed = 1;
     Funnel<MergedWarp>* merged_warps = nullptr;  // an input for each SM, if the fill policy wants them
     const PlantedMistake* mistake = nullptr;
+    // Where the page of a key lies, or AddressSpaces::kUnmapped: what a walk finds beside its own entry.
+    std::function<PhysAddr(u64)> locate = {};
   };
   L2Tlb(const L2TlbConfig& config, Wiring wiring);
 
@@ -92,6 +97,8 @@ class L2Tlb final : public Unit {
   void enable_blame(u32 tenants);
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) { blame.settle(now); }
+
+  void archive(Archive& a);
 
   L2TlbStats stats;
   BypassCacheStats bypass_stats;
@@ -124,6 +131,7 @@ class L2Tlb final : public Unit {
     u32 mmu = 0;
     WaitingRing<Miss> waiting;
     bool refused = false;
+    void archive(Archive& a) { a(waiting, refused); }
   };
   struct Reply {
     Translation answer;
@@ -136,6 +144,7 @@ class L2Tlb final : public Unit {
   void accept_results(Cycle now);
   void accept_result(Translation result, u32 mmu, Cycle now);
   void fill(const Translation& result, TenantId tenant);
+  void fill_neighbours(u64 key, TenantId tenant);
   void look_up(Cycle now);
   bool look_up_one(const TranslationRequest& request, Cycle now);
   void let_go(u64 key);

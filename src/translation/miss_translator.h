@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/miss_table.h"
@@ -50,6 +51,8 @@ class MissTranslator final : public Unit {
 
   Cycle tick(Cycle now) override;
   void explain(std::ostream& out) const override;
+
+  void archive(Archive& a) { a(misses_, unasked_, known_); }
 
   MissTranslatorStats stats;
 

@@ -18,9 +18,9 @@ namespace {
 
 }  // namespace
 
-Mmu::Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring)
+Mmu::Mmu(const MmuConfig& config, LineShape lines, u32 tenants, u64 seed, Wiring wiring)
     : config_(config),
-      line_mask_(line_bytes - 1),
+      lines_(lines),
       wiring_(std::move(wiring)),
       requests_(wiring_.requests),
       intake_(config.rate),
@@ -236,10 +236,11 @@ void Mmu::queue_read(u32 walker, Cycle now) {
   ++its.reads;
   ++stats.reads[its.walk.tenant];
   const PhysAddr entry = shape_.address(its.node, shape_.entry_of(its.level, address(its.walk)));
-  its.read = {.line = {entry.raw & ~u64{line_mask_}},
+  its.read = {.line = {entry.raw & ~u64{lines_.line_bytes() - 1}},
               .walker = walker,
               .tenant = its.walk.tenant,
-              .level = static_cast<u8>(its.level)};
+              .level = static_cast<u8>(its.level),
+              .sectors = lines_.at(entry.raw)};
   const u32 way = index(path_->choose(its.read));
   unsent_[first_link_[way] + wiring_.memory[way]->link_of(its.read.line)].push({walker, its.walk.tenant, now});
 }
@@ -351,6 +352,18 @@ void Mmu::divide_among(const std::vector<TenantId>& tenants, Cycle now) {
   for (u32 walker = 0; walker < walkers_.size(); ++walker) {
     if (queues_->is_idle(walker)) start_next(walker, now);
   }
+}
+
+void Mmu::archive(Archive& a) {
+  a(stats.under_way);  // a level: the statistics know of counters only
+  a(requests_, intake_, tlb1_, tlb2_, walk_cache_, *queues_, walking_, most_walks_, *path_, inputs_, pointer_,
+    place_pointer_, full_inputs_, tlb1_hits_, tlb2_hits_, walkers_, due_, unsent_, results_, next_order_,
+    next_sequence_);
+  a.expect(walked_ != nullptr, "the number of walk systems that count first touches");
+  if (walked_) a(*walked_);
+  a.expect(walk_spans_ != nullptr, "the number of walk systems that keep walks for a timeline");
+  if (walk_spans_) a(*walk_spans_);
+  a(blame);
 }
 
 void Mmu::explain(std::ostream& out) const {

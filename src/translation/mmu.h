@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "blame/waiting.h"
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/ring.h"
@@ -25,6 +26,7 @@
 #include "translation/walk_cache.h"
 #include "translation/walk_memory.h"
 #include "translation/walk_queues.h"
+#include "wire/line_shape.h"
 #include "wire/timeline.h"
 #include "wire/translate.h"
 
@@ -71,7 +73,7 @@ class Mmu final : public Unit {
     std::array<std::unique_ptr<WalkMemory>, WalkPath::kWays> memory;  // null: a way that is not used
     const PlantedMistake* mistake = nullptr;
   };
-  Mmu(const MmuConfig& config, u32 line_bytes, u32 tenants, u64 seed, Wiring wiring);
+  Mmu(const MmuConfig& config, LineShape lines, u32 tenants, u64 seed, Wiring wiring);
 
   Cycle tick(Cycle now) override;
   void explain(std::ostream& out) const override;
@@ -101,6 +103,8 @@ class Mmu final : public Unit {
   const Sampled<WalkSpan>* kept_walks() const { return walk_spans_.get(); }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) { blame.settle(now); }
+
+  void archive(Archive& a);
 
   MmuStats stats;
   Blame blame;
@@ -172,7 +176,7 @@ class Mmu final : public Unit {
   Cycle next_wakeup(Cycle now);
 
   const MmuConfig config_;
-  const u32 line_mask_;
+  const LineShape lines_;
   Wiring wiring_;
   WaitingFunnel<TranslationRequest> requests_;
   CyclePorts intake_;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "translation/config.h"
 #include "translation/frame_allocator.h"
@@ -68,6 +69,8 @@ class PageTables {
   PhysAddr unmap(PhysAddr root, VirtAddr va);
   /// What lies in memory there. Reading where no node lies is a broken walk.
   TableEntry read(PhysAddr node, u64 entry) const;
+
+  void archive(Archive& a) { a(place_, nodes_); }
 
  private:
   PhysAddr make_node(u32 level, u32 part);

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "engine/archive.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
@@ -85,6 +86,8 @@ class Tlb {
       if (tags_.valid(entry)) holder(tenant_of_key(tags_.key(entry)));
     }
   }
+
+  void archive(Archive& a) { a(tags_); }
 
  private:
   bool errs(Mistake what) const { return mistake_ != nullptr && mistake_->strikes(what); }

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 #include "wire/epoch.h"
@@ -42,6 +43,8 @@ class TlbFillPolicy {
 
   virtual ~TlbFillPolicy() = default;
   virtual Into choose(u64 key, TenantId tenant, std::span<const TlbAsker> askers) = 0;
+  /// What changes while it runs, but for statistics, for checkpoints; `{}` when nothing does. Between cycles only.
+  virtual void archive(Archive& a) = 0;
   virtual void looked_up(TenantId /*tenant*/, bool /*hit*/) {}
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
 #include "translation/config.h"
@@ -55,6 +56,8 @@ class WalkCache final : public WalkCacheView {
   /// Every entry on the way to the page, as the invalidation of one page does in hardware.
   void flush_page(TenantId tenant, u64 page);
   void flush_tenant(TenantId tenant);
+
+  void archive(Archive& a) { a(caches_, port_cycle_, port_uses_); }
 
  private:
   struct Meta {

@@ -15,6 +15,7 @@ bool WalkThroughL2::send(const WalkRead& read, Cycle now) {
   access.kind = AccessKind::kWalk;
   access.walk_level = read.level;
   access.bytes = 8;  // one entry comes back
+  access.sectors = read.sectors;
   access.owner = read.walker;
   truth_.sends(ref, truth_.asks(line));
   requests_.send(port_, slice, now, ref, noc_.flits(0), read.tenant);
@@ -33,7 +34,11 @@ std::optional<u32> WalkThroughL2::receive(Cycle now) {
 bool WalkToDram::send(const WalkRead& read, Cycle now) {
   Link<DramRequest>& link = *channels_[map_.channel_of(read.line)].requests;
   if (!link.can_push(now)) return false;
-  link.push(now, {.line = read.line, .tag = read.walker, .tenant = read.tenant, .walk_level = read.level});
+  link.push(now, {.line = read.line,
+                  .tag = read.walker,
+                  .tenant = read.tenant,
+                  .walk_level = read.level,
+                  .words = lines_.fetched(read.sectors)});
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "wire/access.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
+#include "wire/line_shape.h"
 #include "wire/line_truth.h"
 
 namespace terrace {
@@ -68,8 +69,8 @@ class WalkToDram final : public WalkMemory {
     Link<DramRequest>* requests;
     Link<DramReply>* replies;
   };
-  WalkToDram(std::vector<Channel> channels, const LineMap& map, LineTruth& truth)
-      : channels_(std::move(channels)), map_(map), truth_(truth) {}
+  WalkToDram(std::vector<Channel> channels, const LineMap& map, LineTruth& truth, LineShape lines)
+      : channels_(std::move(channels)), map_(map), truth_(truth), lines_(lines) {}
   bool send(const WalkRead& read, Cycle now) override;
   std::optional<u32> receive(Cycle now) override;
   u32 links() const override { return static_cast<u32>(channels_.size()); }
@@ -79,6 +80,7 @@ class WalkToDram final : public WalkMemory {
   std::vector<Channel> channels_;
   const LineMap& map_;
   LineTruth& truth_;
+  const LineShape lines_;
 };
 
 }  // namespace terrace

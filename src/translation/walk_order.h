@@ -11,6 +11,7 @@
 #pragma once
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -58,6 +59,8 @@ class WalkOrder {
   /// No walk waits while more than so many younger ones of its queue are given out.
   static constexpr u64 kUnbounded = ~u64{0};
   virtual u64 most_passed() const = 0;
+  /// What changes while it runs, for checkpoints; `{}` when nothing does. Between cycles only.
+  virtual void archive(Archive& a) = 0;
 };
 
 }  // namespace terrace

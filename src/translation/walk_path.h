@@ -8,6 +8,7 @@
 #pragma once
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
 #include "wire/epoch.h"
@@ -19,7 +20,8 @@ struct WalkRead {
   PhysAddr line;
   u32 walker = 0;
   TenantId tenant{};
-  u8 level = 0;  // 1 root .. 4 leaf
+  u8 level = 0;    // 1 root .. 4 leaf
+  u8 sectors = 1;  // of the line: where the entry is (wire/line_shape.h)
 };
 
 class WalkPath {
@@ -36,6 +38,8 @@ class WalkPath {
   virtual ~WalkPath() = default;
   virtual bool uses(Way way) const = 0;
   virtual Way choose(const WalkRead& read) = 0;
+  /// What changes while it runs, but for statistics, for checkpoints; `{}` when nothing does. Between cycles only.
+  virtual void archive(Archive& a) = 0;
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}
   virtual void epoch(TenantEpochs /*tenants*/) {}

@@ -36,6 +36,8 @@ class WalkQueues : public WaitBook {
   /// Books are kept from now on.
   void keep(Blame& blame);
 
+  void archive(Archive& a) { a(*scheduler_, idle_, busy_, serves_, entries_, serving_, queued_); }
+
  private:
   /// Tenants that share all queues and walkers are one group; where walkers have owners each is its own.
   u32 group_of(TenantId tenant) const { return entries_.size() == 1 ? 0 : index(tenant); }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/registry.h"
+#include "engine/archive.h"
 #include "stats/stat_fields.h"
 #include "translation/walk_order.h"
 
@@ -39,6 +40,7 @@ class WalkerSet {
     return kNone;
   }
   bool empty() const { return first() == kNone; }
+  void archive(Archive& a) { a(words_); }
 
  private:
   std::vector<u64> words_;
@@ -68,6 +70,8 @@ class WalkScheduler {
   virtual i32 place(const Walk& walk, const WalkerSet& idle, Cycle now) = 0;
   virtual std::optional<Walk> next(u32 walker, Cycle now) = 0;
   virtual u32 waiting() const = 0;
+  /// What changes while it runs, its queues included, but for statistics, for checkpoints. Between cycles only.
+  virtual void archive(Archive& a) = 0;
   /// Whether this walker ever serves this tenant's walks.
   virtual bool may_serve(u32 /*walker*/, TenantId /*tenant*/) const { return true; }
   /// Whose walks count on this walker while they wait (blame charges those whom it serves); nothing: everybody's do.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/archive.h"
 #include "engine/pool.h"
 #include "engine/types.h"
 #include "wire/line_key.h"
@@ -33,10 +34,21 @@ struct alignas(64) Access {
   bool checked : 1 = false;  // a write that the table has permitted; a load of a line whose page kernels may not write
   bool may_map : 1 = false;  // a load that was replayed, through a name under which kernels may not write
   bool denied : 1 = false;   // a write that found its line in the L1, where its page may not be written
+  u8 sectors = 1;            // that are asked for or written to (line_shape.h); 1 where lines are not divided
   u32 owner = 0;             // what the birthplace needs to find its own record again
   u32 atomic = 0;            // AtomicRef of an atomic
   u64 lanes = 0;             // the lanes of an atomic that touch this line
   u64 words = 0;             // the 4-byte words of the line that are touched in full
+
+  void archive(Archive& a) {
+    // A bit has no address.
+    u8 bits = static_cast<u8>(checked | may_map << 1 | denied << 2);
+    a(va, in_l1, in_l2, sm, port, warp, tenant, kind, walk_level, bytes, past_l1, tlb_missed, bits, sectors, owner);
+    a(atomic, lanes, words);
+    checked = (bits & 1) != 0;
+    may_map = (bits & 2) != 0;
+    denied = (bits & 4) != 0;
+  }
 };
 static_assert(sizeof(Access) == 64);
 

@@ -20,7 +20,7 @@ struct DramRequest {
   u32 tag = 0;     // comes back with the reply and means nothing to the channel: a walker, or who asks for the line
   TenantId tenant{};
   u8 walk_level = 0;                      // 0 for data
-  u64 words = ~u64{0};                    // of the line that a write carries; bursts without any are left out
+  u64 words = ~u64{0};                    // of the line that are written or wanted; bursts without any are left out
   bool write = false;                     // writes are posted: no reply
   bool for_write = false;                 // a fetch on behalf of a store or an atomic
   bool check = false;                     // the line is here, and says that its page may not be written: may it?
@@ -43,6 +43,7 @@ struct DramReply {
   u32 tag = 0;
   TenantId tenant{};  // whose read it answers
   [[no_unique_address]] LineCopy copy{};
+  u64 words = ~u64{0};  // of the line, that were asked for
 };
 
 }  // namespace terrace

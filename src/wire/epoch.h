@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/bulletin.h"
 #include "engine/types.h"
 
@@ -66,6 +67,8 @@ class EpochBoard {
     tenants_[index(tenant)].publish(now - 1, values);
   }
   void publish_end(u64 epochs, Cycle now) { epochs_.publish(now - 1, epochs); }
+
+  void archive(Archive& a) { a(tenants_, epochs_); }
 
  private:
   std::vector<Bulletin<TenantEpoch>> tenants_;

@@ -5,6 +5,7 @@
 
 #include <compare>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -29,6 +30,7 @@ class LineKey {
   /// Space and number in one word. Names of physical lines are their numbers.
   constexpr u64 raw() const { return raw_; }
   constexpr LineKey next() const { return LineKey(raw_ + 1); }
+  void archive(Archive& a) { a(raw_); }
 
   friend constexpr auto operator<=>(LineKey, LineKey) = default;
 

@@ -9,7 +9,23 @@
 
 namespace terrace {
 
-LineTruth::LineTruth(u32 line_bytes, Locate page_table) : line_bytes_(line_bytes), page_table_(std::move(page_table)) {}
+LineTruth::LineTruth(LineShape lines, Locate page_table)
+    : lines_shape_(lines), line_bytes_(lines.line_bytes()), page_table_(std::move(page_table)) {}
+
+void LineCopy::add(const LineCopy& more) {
+  SIM_CHECK(line == more.line, "sectors of line {:#x} join line {:#x}", more.line, line);
+  version = std::min(version, more.version);
+  own = std::min(own, more.own);
+  words |= more.words;
+}
+
+/// The words that an access must find in the line; of accesses to parts of words only the sectors are known.
+u64 LineTruth::words_read(const Access& access) const {
+  const bool knows_its_words = access.words != 0;
+  if (access.kind == AccessKind::kStore && knows_its_words) return 0;
+  const bool only_these = knows_its_words && (access.kind == AccessKind::kAtomic || access.past_l1);
+  return only_these ? access.words : lines_shape_.words(access.sectors);
+}
 
 const LineTruth::Line& LineTruth::look(u64 line) const {
   static const Line kUntouched;
@@ -27,6 +43,10 @@ LineTruth::InFlight& LineTruth::in_flight(AccessRef ref) {
   const u32 place = AccessPool::place(ref);
   if (place >= in_flight_.size()) in_flight_.resize(place + 1);
   return in_flight_[place];
+}
+
+void LineTruth::archive(Archive& a) {
+  a(number_, launched_, asked_about_, l1_is_from_, lines_, writes_, line_named_, name_of_, in_flight_);
 }
 
 /// Lines that no cache has ever asked for have no copies: what memory holds is what the host left there.
@@ -66,10 +86,10 @@ u64 LineTruth::Line::latest_at(u64 time) const {
   return 0;
 }
 
-LineCopy LineTruth::memory_gives(PhysAddr line) {
+LineCopy LineTruth::memory_gives(PhysAddr line, u64 words) {
   const Lock lock(reports_);
   const u64 version = lines_[line_of(line)].in_memory;
-  return {.line = line_of(line), .version = version, .base = version};
+  return {.line = line_of(line), .version = version, .base = version, .words = words};
 }
 
 void LineTruth::memory_takes(const LineCopy& copy) {
@@ -92,11 +112,12 @@ void LineTruth::fills(const LineCopy& copy) const {
 }
 
 /// The words that are here are on top of those that memory gives.
-void LineTruth::joins(const LineCopy& part, const LineCopy& rest) const {
+void LineTruth::joins(LineCopy& part, const LineCopy& rest) const {
   const Lock lock(reports_);
   SIM_CHECK(rest.line == part.line && rest.version == part.base,
             "memory gives version {} of line {:#x} to complete line {:#x}, which is on top of version {}", rest.version,
             rest.line, part.line, part.base);
+  part.words |= rest.words;
 }
 
 LineCopy LineTruth::taken(const Access& access) {
@@ -111,6 +132,9 @@ void LineTruth::performs(LineCopy& copy, const Access& access) {
   Line& line = lines_[copy.line];
   SIM_CHECK(copy.version == line.latest, "the L2 writes to version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, line.latest);
+  SIM_CHECK((words_read(access) & ~copy.words) == 0, "the L2 changes words {:#x} of line {:#x}, of which it has {:#x}",
+            words_read(access), copy.line, copy.words);
+  copy.words |= access.words;
   if (line.latest <= asked_about_[index(access.tenant)]) {
     std::shift_right(line.earlier.begin(), line.earlier.end(), 1);
     line.earlier[0] = line.latest;
@@ -125,7 +149,11 @@ void LineTruth::answers(AccessRef ref, const Access& access, const LineCopy& cop
             copy.line);
   SIM_CHECK(copy.version == look(copy.line).latest, "the L2 holds version {} of line {:#x}, whose last write is {}",
             copy.version, copy.line, look(copy.line).latest);
+  SIM_CHECK((words_read(access) & ~copy.words) == 0,
+            "the L2 answers with words {:#x} of line {:#x}, of which it has {:#x}", words_read(access), copy.line,
+            copy.words);
   in_flight(ref).copy = copy;
+  in_flight(ref).copy.words &= lines_shape_.words(access.sectors);  // the others do not travel
   in_flight(ref).copy.own = writes(copy.line, access.sm).performed;
 }
 
@@ -205,6 +233,7 @@ LineCopy LineTruth::completes(AccessRef ref, const Access& access) const {
   const InFlight& its = in_flight_[AccessPool::place(ref)];
   WantedLine wanted = its.wanted;
   if (access.kind != AccessKind::kWalk) wanted.line = line_of(page_table_(access.tenant, access.va));
+  wanted.words = words_read(access);
   completes(wanted, its.copy);
   return its.copy;
 }
@@ -214,11 +243,11 @@ void LineTruth::updates(LineCopy& copy, SmId sm) const {
   copy.own = writes(copy.line, sm).sent;
 }
 
-WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
+WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm, u8 sectors) const {
   const Lock lock(reports_);
   const u64 number = line_of(page_table_(tenant, va));
   const u64 from = index(sm) < l1_is_from_.size() ? l1_is_from_[index(sm)][index(tenant)] : 0;
-  return {number, look(number).latest_at(from), own_writes(number, va, sm), sm};
+  return {number, look(number).latest_at(from), own_writes(number, va, sm), sm, lines_shape_.words(sectors)};
 }
 
 /// What is permitted. An answer must be of the physical line that the page table gives for the tenant and the virtual
@@ -229,6 +258,7 @@ WantedLine LineTruth::wants(TenantId tenant, VirtAddr va, SmId sm) const {
 ///     that had been elsewhere, if the L1 answers, or a fetch that was under way already: that is when an L1 is
 ///     emptied, and it hears of no other SM's stores;
 ///   - the same SM sent before it, in either case.
+/// It must have the words that are read: a cache may have some sectors of a line and not others.
 /// It contains no write that has not been performed, or been sent by the SM itself: versions are given in no other way.
 void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const {
   const Lock lock(reports_);
@@ -236,6 +266,8 @@ void LineTruth::completes(const WantedLine& wanted, const LineCopy& copy) const 
             copy.line);
   SIM_CHECK(copy.version >= wanted.oldest, "a load of line {:#x} gets version {}, but must see {}", copy.line,
             copy.version, wanted.oldest);
+  SIM_CHECK((wanted.words & ~copy.words) == 0, "a load of words {:#x} of line {:#x} gets {:#x}", wanted.words,
+            copy.line, copy.words);
   SIM_CHECK(copy.own >= wanted.own || writes(copy.line, wanted.sm).several,
             "a load of line {:#x} sees {} of the {} writes that its own SM made before", copy.line, copy.own,
             wanted.own);

@@ -9,8 +9,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "wire/access.h"
+#include "wire/line_shape.h"
 #include "wire/mistake.h"
 
 #ifdef TERRACE_DCHECK
@@ -29,6 +31,10 @@ struct LineCopy {
   u64 version = 0;  // the last write in it, by number among all writes; 0: memory as it was in the beginning
   u64 base = 0;     // the last one that memory has, or is about to get, until this copy is written back
   u32 own = 0;      // copies that an SM got: how many writes of that SM are in it
+  u64 words = 0;    // of the line, that are here
+
+  /// More sectors of a line that is here, which may be newer: nothing says which of the writes since are in which.
+  void add(const LineCopy& more);
 };
 
 /// What a load that an L1 answers must find.
@@ -37,12 +43,15 @@ struct WantedLine {
   u64 oldest = 0;
   u32 own = 0;
   SmId sm{};
+  u64 words = 0;  // that it reads
+  /// Some sectors arrive before others.
+  void arrives(const LineCopy& copy) { words &= ~copy.words; }
 };
 
 class LineTruth {
  public:
   using Locate = std::function<PhysAddr(TenantId, VirtAddr)>;
-  LineTruth(u32 line_bytes, Locate page_table);
+  LineTruth(LineShape lines, Locate page_table);
 
   // Between cycles: the host's side.
   void host_writes(u64 first, u64 end);  // physical bytes
@@ -52,13 +61,13 @@ class LineTruth {
   void starts_block(SmId sm, TenantId tenant, LaunchId launch, bool resumed);
 
   // A channel accepts a read or a write.
-  LineCopy memory_gives(PhysAddr line);
+  LineCopy memory_gives(PhysAddr line, u64 words = ~u64{0});
   void memory_takes(const LineCopy& copy);
 
   // The L2: a line arrives, on its own or as the rest of one that is there in part; is taken by a store without a fetch,
   // is written, is answered with.
   void fills(const LineCopy& copy) const;
-  void joins(const LineCopy& part, const LineCopy& rest) const;
+  void joins(LineCopy& part, const LineCopy& rest) const;
   LineCopy taken(const Access& access);
   void performs(LineCopy& copy, const Access& access);
   void answers(AccessRef ref, const Access& access, const LineCopy& copy);
@@ -81,10 +90,12 @@ class LineTruth {
   void sends(AccessRef ref, const WantedLine& wanted);
   LineCopy completes(AccessRef ref, const Access& access) const;
   void updates(LineCopy& copy, SmId sm) const;
-  WantedLine wants(TenantId tenant, VirtAddr va, SmId sm) const;
+  WantedLine wants(TenantId tenant, VirtAddr va, SmId sm, u8 sectors = 1) const;
   void completes(const WantedLine& wanted, const LineCopy& copy) const;
 
   PlantedMistake mistake;
+
+  void archive(Archive& a);
 
  private:
   struct Line {
@@ -107,6 +118,7 @@ class LineTruth {
     LineCopy copy;
   };
   u64 line_of(PhysAddr address) const { return address.raw / line_bytes_; }
+  u64 words_read(const Access& access) const;
   /// The physical line that a request is for, by the name under which the L2 looks for it.
   u64 line_of(const Access& access) const {
     return access.in_l2.is_physical() ? access.in_l2.number() : line_of(page_table_(access.tenant, access.va));
@@ -116,6 +128,7 @@ class LineTruth {
   static u64 writer(u64 line, SmId sm) { return u64{index(sm)} << 48 | line; }
   InFlight& in_flight(AccessRef ref);
 
+  const LineShape lines_shape_;
   const u64 line_bytes_;
   Locate page_table_;
   u64 number_ = 0;                                        // of the last write: tells the time
@@ -138,17 +151,21 @@ class LineTruth {
 
 namespace terrace {
 
-struct LineCopy {};
-struct WantedLine {};
+struct LineCopy {
+  void add(const LineCopy&) const {}
+};
+struct WantedLine {
+  void arrives(const LineCopy&) const {}
+};
 
 class LineTruth {
  public:
   template <class Locate>
-  LineTruth(u32, Locate&&) {}
+  LineTruth(LineShape, Locate&&) {}
   void host_writes(u64, u64) const {}
   void launches(TenantId, LaunchId) const {}
   void starts_block(SmId, TenantId, LaunchId, bool) const {}
-  LineCopy memory_gives(PhysAddr) const { return {}; }
+  LineCopy memory_gives(PhysAddr, u64 = 0) const { return {}; }
   void memory_takes(const LineCopy&) const {}
   void fills(const LineCopy&) const {}
   void joins(const LineCopy&, const LineCopy&) const {}
@@ -165,8 +182,9 @@ class LineTruth {
   void sends(AccessRef, const WantedLine&) const {}
   LineCopy completes(AccessRef, const Access&) const { return {}; }
   void updates(LineCopy&, SmId) const {}
-  WantedLine wants(TenantId, VirtAddr, SmId) const { return {}; }
+  WantedLine wants(TenantId, VirtAddr, SmId, u8 = 1) const { return {}; }
   void completes(const WantedLine&, const LineCopy&) const {}
+  void archive(Archive&) const {}
 
   PlantedMistake mistake;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/sampled.h"
 #include "engine/types.h"
 #include "wire/access.h"
@@ -57,6 +58,8 @@ class RequestFollower {
     record_ = kNobody;
   }
   const Sampled<RequestSpan>& spans() const { return spans_; }
+
+  void archive(Archive& a) { a(record_, span_, spans_); }
 
  private:
   static constexpr u32 kNobody = ~u32{0};

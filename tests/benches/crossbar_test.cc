@@ -147,6 +147,38 @@ TEST(CrossbarBench, APacketForABusyOutputDoesNotHoldUpOneForAnother) {
   EXPECT_EQ(bench.order(0), (Packets{1, 3}));
 }
 
+TEST(CrossbarBench, AWideInputSendsSeveralFlitsPerCycle) {
+  CrossbarBench bench(1, 2, kNoc, {.input_flits = 2});
+  bench.send(0, 0, 0, 1, 4);  // two cycles
+  bench.send(0, 0, 1, 2, 5);  // three
+  bench.send(0, 0, 0, 3, 1);
+  bench.run();
+  EXPECT_EQ(bench.inbox[1].times(), Times{7});
+  EXPECT_EQ(bench.inbox[0].times(), (Times{5, 10}));
+}
+
+TEST(CrossbarBench, AWideOutputReceivesSeveralFlitsPerCycle) {
+  CrossbarBench bench(2, 1, kNoc, {.output_flits = 4});
+  bench.send(0, 0, 0, 1, 8);
+  bench.send(0, 1, 0, 2, 8);
+  bench.run();
+  EXPECT_EQ(bench.inbox[0].times(), (Times{5, 7}));
+}
+
+TEST(CrossbarBench, TheWayToAnotherPartitionIsLonger) {
+  NocConfig config = kNoc;
+  config.partitions = 2;
+  config.far_cycles = 3;
+  CrossbarBench bench(2, 2, config);
+  bench.send(0, 0, 0, 1);
+  bench.send(1, 0, 1, 2);  // far
+  bench.send(0, 1, 0, 3);  // far
+  bench.run();
+  EXPECT_EQ(bench.inbox[0].times(), (Times{5, 8}));
+  EXPECT_EQ(bench.order(0), (Packets{1, 3}));
+  EXPECT_EQ(bench.inbox[1].times(), Times{9});
+}
+
 TEST(CrossbarBench, PacketsOfOneQueueStayInOrder) {
   CrossbarBench bench(1, 1);
   for (u32 k = 0; k < 20; ++k) bench.send(k / 3, 0, 0, k, 1 + k % 3);

@@ -47,6 +47,8 @@ class FarMemory {
     return all;
   }
 
+  void archive(Archive& a) { a(requests, replies, seen, waiting_, unit_); }
+
   Crossbar<AccessRef> requests, replies;
   std::vector<Request> seen;
   Cycle open = 0;  // takes nothing before

@@ -11,8 +11,10 @@
 #include <set>
 
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "stats/result_leaves.h"
 #include "stats/stat_tree.h"
+#include "support/part_state.h"
 
 namespace terrace {
 namespace {
@@ -130,10 +132,24 @@ class FbtBench {
   void run() {
     const Cycle end = scheduler.now() + 100'000;
     while (scheduler.run(end) == Scheduler::End::kStopped) continue;  // a fault: whoever runs a machine ends the tenant
+    unit->settle(scheduler.now());
+    EXPECT_NO_THROW(statistics().check_identities()) << scheduler.explain();
+    EXPECT_TRUE(unit->idle()) << scheduler.explain();
+  }
+  StatTree statistics() {
     StatTree tree(2);
     tree.add("fbt", unit->stats);
-    EXPECT_NO_THROW(tree.check_identities()) << scheduler.explain();
-    EXPECT_TRUE(unit->idle()) << scheduler.explain();
+    if (unit->blame.on()) tree.add("blame", unit->blame);
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, requests, acknowledgements, from_tlb, to_mmu, to_tlb, from_slice, to_memory, to_slice, answers, to_sm,
+      *unit, tree, sent, commands, asked_l1s, asked_tlb, asked_mmu, told_tlb, tlb_, mmu_, delays_, notices_,
+      l1s_checked_);
+    for (const auto* units : {&slices_, &memory_, &sms_}) {
+      for (const auto& each : *units) a(*each);
+    }
   }
   u64 key(u64 page) const { return page_key(kTenant, options_.page_shift, page); }
   PhysAddr frame_of(u64 page) const {
@@ -238,14 +254,13 @@ class FbtBench {
     sms_[sm]->always([this, sm](Cycle now) {
       const std::size_t before = asked_l1s[sm].seen.size();
       asked_l1s[sm].take(*to_sm[sm], now);
-      for (std::size_t i = before; i < asked_l1s[sm].seen.size(); ++i) {
-        // The second one takes longer.
-        sms_[sm]->at(now + options_.l1_cycles * (sm + 1), [this, sm, which = asked_l1s[sm].seen[i].what.id](Cycle at) {
-          acknowledgements.push(sm, at, which);
-          return true;
-        });
-      }
-      return kNever;
+      std::deque<std::pair<Cycle, u32>>& checked = l1s_checked_[sm];
+      // The second one takes longer.
+      for (std::size_t i = before; i < asked_l1s[sm].seen.size(); ++i)
+        checked.push_back({now + options_.l1_cycles * (sm + 1), asked_l1s[sm].seen[i].what.id});
+      for (; !checked.empty() && checked.front().first <= now; checked.pop_front())
+        acknowledgements.push(sm, now, checked.front().second);
+      return checked.empty() ? kNever : checked.front().first;
     });
   }
   void add_tlb(UnitId id) {
@@ -274,6 +289,7 @@ class FbtBench {
   std::vector<std::unique_ptr<Scripted>> slices_, memory_, sms_;
   std::vector<Delay<Translation>> delays_;
   std::vector<Delay<DramRequest>> notices_;
+  std::vector<std::deque<std::pair<Cycle, u32>>> l1s_checked_{kSms};
 };
 
 using Times = std::vector<Cycle>;
@@ -1106,6 +1122,71 @@ TEST(FbtBench, APortThatAnswersAFilteredProbeIsHeldByNobody) {
   EXPECT_EQ(bench.blamed("ports", 1, -1), 2u);
   EXPECT_EQ(bench.blamed("ports", 1, 1), 1u);
   EXPECT_EQ(bench.blamed("ports", 1, 0), 0u);
+}
+
+// ---- Checkpoints ----
+
+/// Runs to that cycle; a CPU probes lines and shoots down pages on the way.
+void run_with_cpu(FbtBench& bench, Cycle until) {
+  const auto step = [&](Cycle at, auto&& act) {
+    if (bench.scheduler.now() > at || at >= until) return;
+    bench.scheduler.run(at);
+    act(bench.scheduler.now());
+  };
+  for (const Cycle at : {90u, 91u, 130u, 210u, 320u})
+    step(at, [&](Cycle now) { bench.unit->probe(bench.address(line_of(at % 3, at % 7)), now); });
+  step(323, [&](Cycle now) { bench.unit->shoot_down_and_wait(bench.key(1), now); });
+  step(324, [&](Cycle now) { bench.unit->shoot_down(bench.key(2), now); });
+  step(470, [&](Cycle now) { bench.unit->shoot_down_all(now); });
+  bench.scheduler.run(until);
+}
+
+TEST(FbtCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  for (const bool merge : {false, true}) {
+    FbtConfig config = fully_associative(4);
+    config.second_level = true;
+    config.merge_misses = merge;
+    config.rw_synonyms = FbtConfig::RwSynonyms::kCount;
+    const auto begin = [&] {
+      auto bench = std::make_unique<FbtBench>(
+          config, FbtBench::Options{.slices_obey = true, .l1_cycles = 9, .channel_places = 1, .notices = 2});
+      bench->unit->enable_blame(2);
+      bench->same_as[9] = 0;
+      bench->sent[0].open = 150;
+      Rng rng(4, "lines");
+      Cycle at = 0;
+      std::set<u64> asked;
+      for (u32 i = 0; i < 120; ++i, at += rng.below(33)) {
+        const u64 line = line_of(rng.below(4) == 0 ? 9 : rng.below(8), rng.below(kLinesPerPage));
+        if (rng.below(5) == 0)
+          bench->miss_in_tlb(at, rng.below(8));
+        else if (asked.insert(line).second)
+          bench->fetch(at, line, rng.below(4) == 0);  // a slice asks for a line once
+      }
+      return bench;
+    };
+    const auto whole = [](FbtBench& bench) {
+      run_with_cpu(bench, 2'000);
+      bench.run();
+      return std::tuple(bench.statistics().csv(), state_of(bench.sent), state_of(bench.commands),
+                        state_of(bench.asked_l1s), state_of(bench.asked_tlb), state_of(bench.asked_mmu),
+                        state_of(bench.told_tlb));
+    };
+    const auto undisturbed = begin();
+    const auto expected = whole(*undisturbed);
+    EXPECT_GT(undisturbed->count(&FbtStats::synonyms), 3u);
+    EXPECT_GT(undisturbed->count(&FbtStats::waits), 3u);
+    EXPECT_GT(undisturbed->unit->stats.probes.value, 0u);
+    EXPECT_GT(undisturbed->unit->stats.shootdowns_done.value, 0u);
+    const Cycle last = undisturbed->scheduler.now();
+    ASSERT_GT(last, 500u);
+    for (Cycle at = 1; at < last; at += 7) {
+      const auto first = begin(), second = begin();
+      run_with_cpu(*first, at);
+      copy_state(*first, *second);
+      ASSERT_EQ(whole(*second), expected) << "saved before cycle " << at;
+    }
+  }
 }
 
 }  // namespace

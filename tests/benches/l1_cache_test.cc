@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "benches/scripted.h"
+
 namespace terrace {
 namespace {
 
@@ -304,6 +306,143 @@ TEST_F(L1FilterBench, ALineThatIsHereUnderTheLeadingNameIsNotKeptTwice) {
   EXPECT_FALSE(has(leading)) << "there was one";
   l1.drop_page(line(1, 0));
   EXPECT_EQ(filter().matches.value, 0u) << "and it counted once";
+}
+
+/// Lines of four sectors of 32 bytes, a bit each.
+class SectoredL1Bench : public testing::Test {
+ protected:
+  static LineKey name(u64 line) { return LineKey::physical(line); }
+  Outcome look(u64 line, u8 sectors) const { return l1.look(name(line), sectors); }
+  Outcome load(u64 line, u8 sectors, u32 record = 0) {
+    const Outcome outcome = look(line, sectors);
+    if (outcome != Outcome::kRefused)
+      l1.load(name(line), outcome, {.record = record, .lacks = l1.lacking(name(line), sectors)}, kTenant);
+    return outcome;
+  }
+  /// These sectors arrive; who has all that it waited for, in order.
+  std::vector<u32> fill(u64 line, u8 sectors) {
+    std::vector<u32> records;
+    l1.fill(
+        name(line), name(line), {}, [&](const L1Cache::Waiter& waiter) { records.push_back(waiter.record); }, true,
+        sectors);
+    return records;
+  }
+
+  L1Cache l1{{.bytes = 256, .ways = 2, .miss_entries = 2, .miss_merges = 3}, {128, 32}};
+};
+using Records = std::vector<u32>;
+
+TEST_F(SectoredL1Bench, ALoadHitsIfAllItsSectorsAreThere) {
+  EXPECT_EQ(load(1, 0b0011), Outcome::kMiss);
+  fill(1, 0b0011);
+  EXPECT_EQ(look(1, 0b0001), Outcome::kHit);
+  EXPECT_EQ(look(1, 0b0011), Outcome::kHit);
+  EXPECT_EQ(look(1, 0b0110), Outcome::kMiss);
+  EXPECT_EQ(look(1, 0b1000), Outcome::kMiss);
+}
+
+TEST_F(SectoredL1Bench, ALoadFetchesOnlyWhatIsNeitherHereNorOnItsWay) {
+  load(1, 0b0001);
+  fill(1, 0b0001);
+  load(1, 0b0010);
+  EXPECT_EQ(l1.to_fetch(name(1), 0b0111), 0b0100);
+  EXPECT_EQ(l1.to_fetch(name(1), 0b0011), 0);
+  EXPECT_EQ(look(1, 0b0011), Outcome::kMerged) << "one is here and the other comes";
+}
+
+TEST_F(SectoredL1Bench, LoadsOfOneLineShareAnEntryAndAreToldWhenTheirSectorsAreThere) {
+  EXPECT_EQ(load(1, 0b0001, 7), Outcome::kMiss);
+  EXPECT_EQ(load(1, 0b0010, 8), Outcome::kMiss) << "it fetches another sector";
+  EXPECT_EQ(load(1, 0b0011, 9), Outcome::kMerged);
+  EXPECT_EQ(l1.misses_under_way(), 1u);
+  EXPECT_EQ(look(1, 0b0001), Outcome::kRefused) << "three are the most that may wait";
+  EXPECT_EQ(fill(1, 0b0010), Records{8}) << "they may come in any order";
+  EXPECT_EQ(l1.misses_under_way(), 1u);
+  EXPECT_EQ(look(1, 0b0010), Outcome::kHit);
+  EXPECT_EQ(look(1, 0b0001), Outcome::kMerged) << "one left";
+  EXPECT_EQ(fill(1, 0b0001), (Records{7, 9}));
+  EXPECT_EQ(l1.misses_under_way(), 0u);
+  EXPECT_EQ(l1.stats.misses[kTenant].value, 2u);
+  EXPECT_EQ(l1.stats.sector_misses[kTenant].value, 1u);
+}
+
+TEST_F(SectoredL1Bench, MoreSectorsOfALineThatIsThereTakeNoOtherPlace) {
+  for (const u8 sector : {u8{0b0001}, u8{0b0010}, u8{0b0100}}) {
+    load(1, sector);
+    fill(1, sector);
+  }
+  EXPECT_EQ(look(1, 0b0111), Outcome::kHit);
+  EXPECT_EQ(l1.stats.evictions.value, 0u);
+  EXPECT_EQ(l1.stats.sector_misses[kTenant].value, 2u);
+}
+
+TEST_F(SectoredL1Bench, SectorsThatComeAfterAWriteToTheirLineAreNotKept) {
+  load(1, 0b0001);
+  fill(1, 0b0001);
+  load(1, 0b0010, 4);
+  l1.store(name(1), kTenant);
+  EXPECT_EQ(look(1, 0b0010), Outcome::kRefused) << "what comes may be from before the store";
+  EXPECT_EQ(look(1, 0b0001), Outcome::kHit) << "the store changed what is here";
+  EXPECT_EQ(fill(1, 0b0010), Records{4});
+  EXPECT_EQ(look(1, 0b0010), Outcome::kMiss);
+  EXPECT_EQ(look(1, 0b0001), Outcome::kHit);
+}
+
+TEST_F(SectoredL1Bench, ALineIsOutdatedUntilAllItsSectorsHaveCome) {
+  load(1, 0b0001, 4);
+  load(1, 0b0010, 5);
+  l1.clear();
+  EXPECT_EQ(fill(1, 0b0001), Records{4});
+  EXPECT_EQ(look(1, 0b0001), Outcome::kRefused);
+  EXPECT_EQ(fill(1, 0b0010), Records{5});
+  EXPECT_EQ(look(1, 0b0011), Outcome::kMiss);
+}
+
+TEST(L1Checkpoint, LinesMissesAndWhatIsOutdatedComeBack) {
+  const L1Config config{.bytes = 512, .ways = 4, .miss_entries = 4, .miss_merges = 2};
+  const auto name = [](u64 line) { return LineKey::of_tenant(kTenant, line); };
+  for (const bool filtered : {false, true}) {
+    // A line of 128 bytes in sectors of 32 has no filter.
+    const LineShape shape(128, filtered ? 0 : 32);
+    L1Cache l1(config, shape), after(config, shape);
+    for (L1Cache* each : {&l1, &after}) {
+      if (filtered) each->keep_filter(2, 5);
+    }
+    const auto load = [&](u64 line, u32 record, u8 sectors = 1) {
+      l1.load(name(line), l1.look(name(line), sectors), {.record = record, .lacks = sectors}, kTenant);
+    };
+    const auto fill = [](L1Cache& cache, LineKey line, u8 sectors) {
+      std::vector<u32> records;
+      cache.fill(
+          line, line, {}, [&](const L1Cache::Waiter& waiter) { records.push_back(waiter.record); }, true, sectors);
+      return records;
+    };
+    for (u64 line = 0; line < 4; ++line) {
+      load(line, 0);
+      fill(l1, name(line), 1);
+    }
+    load(0, 0);  // line 1 is the oldest now
+    load(32, 5);
+    load(32, 6);
+    load(33, 7);
+    l1.store(name(33), kTenant);
+    copy_state(l1, after);
+    for (u64 line = 0; line < 4; ++line) EXPECT_EQ(after.look(name(line)), Outcome::kHit);
+    EXPECT_EQ(after.look(name(0), 0b11), filtered ? Outcome::kHit : Outcome::kMiss);
+    EXPECT_EQ(after.look(name(32)), Outcome::kRefused) << "two wait already";
+    EXPECT_EQ(after.look(name(33)), Outcome::kRefused) << "it is outdated";
+    EXPECT_EQ(fill(after, name(32), 1), (std::vector<u32>{5, 6}));
+    EXPECT_EQ(after.look(name(1)), Outcome::kMiss) << "it has made room";
+    EXPECT_EQ(after.look(name(0)), Outcome::kHit);
+    EXPECT_EQ(fill(after, name(33), 1), std::vector<u32>{7});
+    EXPECT_EQ(after.look(name(33)), Outcome::kMiss) << "it was not kept";
+    if (!filtered) continue;
+    EXPECT_EQ(after.filter_stats()->overflows.value, 0u) << "two pages are two entries";
+    after.drop_page(name(64));
+    EXPECT_EQ(after.look(name(0)), Outcome::kHit) << "no line of that page is here";
+    after.drop_page(name(0));
+    EXPECT_EQ(after.look(name(0)), Outcome::kMiss);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -35,6 +36,7 @@ struct Ask {
   u8 walk_level = 0;
   bool virtual_name = false;
   bool past_l1 = false;
+  u8 sectors = 1;  // where lines have some
 };
 Ask store(u64 line, u8 bytes = 0, u32 first_word = 0) {
   return {.line = line, .kind = AccessKind::kStore, .bytes = bytes, .first_word = first_word};
@@ -58,6 +60,7 @@ class L2Bench {
     Cycle memory_cycles = 20;
     u32 memory_places = 0;  // of the link; 0: enough
     bool virtual_names = false;
+    u32 sector_bytes = 0;
     NocConfig noc{.latency = kNoc, .flit_bytes = 256};  // a flit is a packet, whatever it carries
   };
   struct Reply {
@@ -75,7 +78,7 @@ class L2Bench {
   L2Bench(const L2Config& config, const Options& options)
       : options_(options),
         map(kLineBytes, options.channels),
-        truth(kLineBytes, [](TenantId, VirtAddr va) { return PhysAddr{va.raw}; }),
+        truth({kLineBytes, options.sector_bytes}, [](TenantId, VirtAddr va) { return PhysAddr{va.raw}; }),
         requests(scheduler, options.noc, options.sms, 1, {.output = config.ports}),
         replies(scheduler, options.noc, 1, options.sms, {.input = config.ports}) {
     MemoryPort::Wiring memory;
@@ -87,7 +90,7 @@ class L2Bench {
       memory.replies.push_back(from_memory[i].get());
     }
     slice = std::make_unique<L2Slice>(
-        scheduler, config, options.noc, kLineBytes, accesses,
+        scheduler, config, options.noc, LineShape(kLineBytes, options.sector_bytes), accesses,
         L2Slice::Wiring{requests, replies, 0, memory, map, truth, options.virtual_names, {}, options.tenants, 1},
         [this](TenantId, u32 which, u64) { performed.push_back({which, scheduler.now()}); });
     const UnitId id = scheduler.add(*slice, "l2");
@@ -117,6 +120,7 @@ class L2Bench {
       access.walk_level = what.walk_level;
       access.bytes = what.bytes;
       access.words = what.bytes == 0 ? all_words(kLineBytes) : all_words(what.bytes) << what.first_word;
+      access.sectors = what.sectors;
       access.past_l1 = what.past_l1;
       access.owner = number;
       access.atomic = number;
@@ -134,11 +138,27 @@ class L2Bench {
   }
   void run() {
     scheduler.run(1'000'000);
+    slice->settle(scheduler.now());
+    requests.settle(scheduler.now());
+    statistics().check_identities();
+    EXPECT_EQ(accesses.live(), 0u) << "a request was not answered\n" << scheduler.explain();
+  }
+  StatTree statistics() {
     StatTree tree(options_.tenants);
     tree.add("l2", slice->stats);
     tree.add("admission", slice->admission_stats);
-    tree.check_identities();
-    EXPECT_EQ(accesses.live(), 0u) << "a request was not answered\n" << scheduler.explain();
+    tree.add("port", requests.stats(0));
+    if (slice->blame.on()) tree.add("blame", slice->blame);
+    if (slice->blame.on()) tree.add("port.blame", requests.books(0).blame());
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, accesses, truth, requests, replies, *slice, tree, answers, fetched, performed, delays_);
+    for (const auto& link : to_memory) a(*link);
+    for (const auto& link : from_memory) a(*link);
+    for (const auto& sm : sms_) a(*sm);
+    for (const auto& channel : channels_) a(*channel);
   }
 
   /// When an ask was answered.
@@ -202,8 +222,8 @@ class L2Bench {
         if (request.write) {
           truth.memory_takes(request.copy);
         } else {
-          delays_[channel].push(now + options_.memory_cycles,
-                                {line, request.name, request.tag, request.tenant, truth.memory_gives(line)});
+          delays_[channel].push(now + options_.memory_cycles, {line, request.name, request.tag, request.tenant,
+                                                               truth.memory_gives(line, request.words), request.words});
         }
       }
       return std::min(opens, delays_[channel].send(*from_memory[channel], now));
@@ -469,6 +489,36 @@ TEST(L2SliceBench, AtomicsArePerformedInOrderWhenTheirLineIsThere) {
   bench.ask(100, atomic(1));
   bench.run();
   EXPECT_EQ(bench.performed, (std::vector<L2Bench::Performed>{{0, fill}, {1, fill}, {2, 100 + kNoc}}));
+}
+
+TEST(L2SliceBench, AnAtomicKeepsThePortBusyAsLongAsConfigured) {
+  L2Config config = two_lines();
+  config.atomic_cycles = 7;
+  L2Bench bench(config, {.sms = 2});
+  bench.ask(0, atomic(1));  // brings the line
+  bench.run();
+  bench.performed.clear();
+  bench.ask(200, atomic(1));
+  bench.ask(201, atomic(1));
+  bench.run();
+  EXPECT_EQ(bench.performed, (std::vector<L2Bench::Performed>{{1, 200 + kNoc}, {2, 200 + kNoc + 7}}));
+}
+
+TEST(L2SliceBench, AStoreToPartOfALineKeepsThePortBusyAsLongAsConfigured) {
+  L2Config config = two_lines();
+  config.partial_store_cycles = 7;
+  config.partial_stores = L2Config::PartialStores::kMask;
+  const auto load_behind = [&](const Ask& store) {
+    L2Bench bench(config, {.sms = 2});
+    bench.ask(0, {.line = 1});  // brings the line
+    bench.run();
+    bench.ask(200, store);
+    const u32 load = bench.ask(201, {.line = 1, .sm = 1});
+    bench.run();
+    return bench.answered(load);
+  };
+  EXPECT_EQ(load_behind(store(1)), 201 + 2 * kNoc + 10);
+  EXPECT_EQ(load_behind(store(1, 64)), 200 + 7 + 2 * kNoc + 10);
 }
 
 TEST(L2SliceBench, AnAtomicLeavesItsLineDirty) {
@@ -812,6 +862,178 @@ TEST(L2SliceBench, ALineThatWasWrittenToInPartIsKeptWhoeverReadsIt) {
   bench.ask(200, {.line = 1, .tenant = 1});
   bench.run();
   EXPECT_EQ(bench.reads(), Lines{1});
+}
+
+/// Four sectors of 32 bytes: eight words each.
+constexpr u64 kSector0 = 0xff, kSector1 = 0xff00, kSector2 = 0xff'0000;
+using Words = std::vector<u64>;
+/// The words that memory was asked for, or given.
+Words words(const L2Bench& bench, bool write) {
+  Words all;
+  for (const auto& arrival : bench.fetched[0].seen) {
+    if (arrival.what.write == write) all.push_back(arrival.what.words & all_words(kLineBytes));
+  }
+  return all;
+}
+
+TEST(L2SliceSectors, AMissFetchesTheSectorsThatAreReadAndNoOthers) {
+  L2Bench bench(two_lines(), {.sector_bytes = 32});
+  bench.ask(0, {.line = 1, .sectors = 0b0001});
+  bench.ask(100, {.line = 1, .sectors = 0b0011});
+  const u32 hit = bench.ask(200, {.line = 1, .sectors = 0b0011});
+  bench.run();
+  EXPECT_EQ(words(bench, false), (Words{kSector0, kSector1}));
+  EXPECT_EQ(bench.answered(hit), 200 + 2 * kNoc + 10);
+  EXPECT_EQ(bench.slice->stats.sector_misses[TenantId{0}].value, 1u);
+}
+
+TEST(L2SliceSectors, OtherSectorsOfALineThatIsFetchedAreAskedForAtOnce) {
+  L2Bench bench(two_lines(), {.sms = 1, .sector_bytes = 32});
+  const u32 first = bench.ask(0, {.line = 1, .sectors = 0b0001}), other = bench.ask(3, {.line = 1, .sectors = 0b0010}),
+            both = bench.ask(4, {.line = 1, .sectors = 0b0011});
+  bench.run();
+  EXPECT_EQ(words(bench, false), (Words{kSector0, kSector1}));
+  EXPECT_EQ(bench.answered(first), bench.miss_cycles());
+  EXPECT_EQ(bench.answered(other), 3 + bench.miss_cycles());
+  EXPECT_EQ(bench.answered(both), 4 + bench.miss_cycles()) << "one reply per cycle";
+  EXPECT_EQ(bench.slice->stats.misses[TenantId{0}].value, 2u);
+  EXPECT_EQ(bench.slice->stats.merges[TenantId{0}].value, 1u);
+}
+
+TEST(L2SliceSectors, NobodyOvertakesAWriteToALineThatComesInParts) {
+  L2Bench bench(two_lines(), {.sms = 1, .sector_bytes = 32});
+  bench.ask(0, {.line = 1, .sectors = 0b0001});
+  const u32 other = bench.ask(3, {.line = 1, .sectors = 0b0010});
+  const u32 write =
+      bench.ask(4, {.line = 1, .kind = AccessKind::kAtomic, .bytes = 4, .first_word = 8, .sectors = 0b0010});
+  const u32 after = bench.ask(5, {.line = 1, .sectors = 0b0001});
+  bench.run();
+  EXPECT_LT(bench.answered(other), bench.answered(write));
+  EXPECT_LT(bench.answered(write), bench.answered(after));
+}
+
+TEST(L2SliceSectors, OnlySectorsThatWereWrittenToGoBack) {
+  L2Bench bench(two_lines(), {.sector_bytes = 32});
+  bench.ask(0, {.line = 1, .sectors = 0b0011});
+  bench.ask(100, {.line = 1, .kind = AccessKind::kStore, .bytes = 4, .first_word = 8, .sectors = 0b0010});
+  bench.ask(200, {.line = 2});
+  bench.ask(300, {.line = 3});
+  bench.run();
+  EXPECT_EQ(words(bench, true), Words{kSector1});
+}
+
+TEST(L2SliceSectors, AStoreTakesALineAndALoadFetchesWhatIsMissingOfItsSector) {
+  L2Bench bench(two_lines(), {.sector_bytes = 32});
+  bench.ask(0, {.line = 1, .kind = AccessKind::kStore, .bytes = 4, .first_word = 8, .sectors = 0b0010});
+  bench.ask(100, {.line = 1, .sectors = 0b0110});
+  bench.run();
+  EXPECT_EQ(words(bench, false), Words{(kSector1 & ~u64{0x100}) | kSector2});
+}
+
+TEST(L2SliceSectors, ACleanLineThatIsThereInPartIsNotWrittenBack) {
+  L2Bench bench(two_lines(), {.sector_bytes = 32});
+  for (u64 line = 1; line <= 3; ++line) bench.ask(100 * line, {.line = line});
+  bench.run();
+  EXPECT_EQ(bench.writes(), Lines{});
+}
+
+TEST(L2SliceSectors, AReplyCarriesTheSectorsThatWereAskedFor) {
+  for (const auto& [sectors, flits] : {std::pair<u8, u64>{0b0100, 2}, {0b1100, 3}, {0b1111, 5}}) {
+    L2Bench bench(two_lines(), {.sector_bytes = 32, .noc = {.latency = kNoc, .flit_bytes = 32, .header_bytes = 8}});
+    bench.ask(0, {.line = 1, .sectors = sectors});
+    bench.run();
+    EXPECT_EQ(bench.replies.stats(0).flits.value, flits) << "a header, and a flit for each";
+  }
+}
+
+/// Requests of every kind, close together, for few lines of two tenants. The second SM takes no answer for a while.
+void ask_at_random(L2Bench& bench) {
+  const L2Bench::Options& options = bench.options_;
+  bench.sm_opens[1] = 120;
+  Rng rng(1, "asks");
+  Cycle at = 0;
+  for (u32 i = 0; i < 150; ++i, at += rng.below(5)) {
+    const u32 tenant = static_cast<u32>(rng.below(2)), word = static_cast<u32>(rng.below(kLineBytes / 4));
+    // No line has two names: those of tenants are apart, and those of page tables.
+    Ask what{.line = 32 * tenant + rng.below(6),
+             .first_word = word,
+             .sm = static_cast<u32>(rng.below(options.sms)),
+             .tenant = tenant,
+             .virtual_name = options.virtual_names,
+             .sectors = static_cast<u8>(options.sector_bytes == 0 ? 1 : 1 << word * 4 / options.sector_bytes)};
+    switch (rng.below(6)) {
+      case 0:
+        what.kind = AccessKind::kStore;
+        what.bytes = 4;
+        break;
+      case 1:
+        what.kind = AccessKind::kStore;  // of the whole line
+        if (options.sector_bytes != 0) what.sectors = 0b1111;
+        what.first_word = 0;
+        break;
+      case 2:
+        what.kind = AccessKind::kAtomic;
+        what.bytes = 4;
+        break;
+      case 3:
+        what.kind = AccessKind::kWalk;
+        what.line += 100;
+        what.virtual_name = false;
+        what.bytes = 8;
+        what.first_word &= ~1u;
+        what.walk_level = 4;
+        break;
+      default:
+        what.first_word = 0;
+        break;
+    }
+    bench.ask(at, what);
+  }
+}
+
+TEST(L2SliceCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  L2Config config = two_lines();
+  config.bytes = 8 * kLineBytes;
+  config.miss_entries = 3;
+  config.miss_merges = 3;
+  config.reply_entries = 4;
+  config.write_back_entries = 2;
+  config.atomic_cycles = 3;
+  config.ports = 2;
+  config.victim.use = "random";
+  const L2Bench::Options ways[] = {
+      {.sms = 3, .channels = 2, .memory_places = 2, .noc = {.latency = kNoc, .flit_bytes = 32, .header_bytes = 8}},
+      {.sms = 3, .channels = 2, .memory_places = 2, .sector_bytes = 32},
+      {.sms = 3, .virtual_names = true}};
+  for (const L2Bench::Options& options : ways) {
+    const auto begin = [&] {
+      auto bench = std::make_unique<L2Bench>(config, options);
+      bench->slice->enable_blame(options.tenants);
+      ask_at_random(*bench);
+      return bench;
+    };
+    const auto end = [](L2Bench& bench) {
+      bench.run();
+      return bench.statistics().csv();
+    };
+    const auto undisturbed = begin();
+    const std::string statistics = end(*undisturbed);
+    const Cycle last = undisturbed->scheduler.now();
+    ASSERT_GT(last, 300u);
+    for (Cycle at = 1; at < last; at += 3) {
+      const auto first = begin(), second = begin();
+      first->scheduler.run(at);
+      copy_state(*first, *second);
+      ASSERT_EQ(end(*second), statistics) << "saved before cycle " << at;
+      ASSERT_EQ(second->answers, undisturbed->answers) << "saved before cycle " << at;
+      ASSERT_EQ(second->performed, undisturbed->performed);
+      for (u32 i = 0; i < options.channels; ++i) {
+        ASSERT_EQ(second->fetched[i].times(), undisturbed->fetched[i].times());
+        ASSERT_EQ(second->reads(i), undisturbed->reads(i));
+        ASSERT_EQ(second->writes(i), undisturbed->writes(i));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 #include <memory>
 
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "stats/stat_tree.h"
+#include "support/part_state.h"
+#include "translation/address_space.h"
 
 namespace terrace {
 namespace {
@@ -63,7 +66,10 @@ class TlbBench {
                          .tenants = options.tenants,
                          .sms = options.sms,
                          .warps = 64,
-                         .merged_warps = options.merged_warps ? &merged : nullptr};
+                         .merged_warps = options.merged_warps ? &merged : nullptr,
+                         .locate = [this](u64 of) {
+                           return page_of_key(of) == unmapped ? AddressSpaces::kUnmapped : frame_of(page_of_key(of));
+                         }};
     for (u32 i = 0; i < options.sms; ++i) {
       replies.push_back(std::make_unique<Link<Translation>>(scheduler, LinkShape{.latency = kLink}));
       wiring.replies.push_back(replies[i].get());
@@ -107,12 +113,26 @@ class TlbBench {
   }
   void run() {
     scheduler.run(1'000'000);
-    StatTree tree(options_.tenants);
-    tree.add("tlb", unit->stats);
-    tree.check_identities();
+    unit->settle(scheduler.now());
+    statistics().check_identities();
     std::size_t answered = 0;
     for (const auto& inbox : answers) answered += inbox.seen.size();
     EXPECT_EQ(answered, asked_) << scheduler.explain();
+  }
+  StatTree statistics() {
+    StatTree tree(options_.tenants);
+    tree.add("tlb", unit->stats);
+    tree.add("bypass", unit->bypass_stats);
+    tree.add("banks", unit->bank_stats);
+    tree.add("fill", unit->fill_policy());
+    if (unit->blame.on()) tree.add("blame", unit->blame);
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, requests, merged, replies, from_mmu, to_mmu, *unit, tree, answers, walked, delays_);
+    for (const auto& sm : sms_) a(*sm);
+    for (const auto& mmu : mmus_) a(*mmu);
   }
   /// Pages that an MMU was asked for, in order.
   std::vector<u64> walks(u32 mmu = 0) const {
@@ -135,6 +155,7 @@ class TlbBench {
   std::vector<std::unique_ptr<Link<Translation>>> replies, from_mmu;
   std::vector<std::unique_ptr<Funnel<TranslationRequest>>> to_mmu;
   std::unique_ptr<L2Tlb> unit;
+  u64 unmapped = ~u64{0};                         // a page without a frame
   std::vector<Inbox<Translation>> answers;        // by SM
   std::vector<Inbox<TranslationRequest>> walked;  // by MMU
   u32 stuck_input = ~u32{0};                      // of MMU 0: nothing is taken from it before `stuck_until`
@@ -224,6 +245,35 @@ TEST(L2TlbBench, AHitRenewsTheRecencyOfItsPage) {
   bench.ask(500, {.page = 2});
   bench.run();
   EXPECT_EQ(bench.walks(), (Pages{1, 2, 3, 2}));
+}
+
+TEST(L2TlbBench, AWalkBringsTheAlignedNeighboursThatAreMapped) {
+  L2TlbConfig config = tlb(8);
+  config.walk_pages = 4;
+  TlbBench bench(config);
+  bench.unmapped = 7;
+  bench.ask(0, {.page = 5});
+  bench.ask(200, {.page = 4, .sm = 1});
+  bench.ask(200, {.page = 6, .sm = 2});
+  bench.ask(400, {.page = 7});
+  bench.ask(400, {.page = 8, .sm = 1});  // of the next four
+  bench.ask(600, {.page = 5, .tenant = 1});
+  bench.run();
+  EXPECT_EQ(bench.walks(), (Pages{5, 7, 8, 5}));
+  EXPECT_EQ(bench.answered(1, 0), 200 + TlbBench::kHitTrip);
+  EXPECT_EQ(bench.answers[1].seen[0].what.frame, frame_of(4));
+  EXPECT_EQ(bench.unit->stats.neighbours[TenantId(0)].value, 2u + 3u) << "4 and 6, then 9 to 11";
+  EXPECT_EQ(bench.unit->stats.neighbours[TenantId(1)].value, 2u) << "4 and 6; 7 has no frame";
+}
+
+TEST(L2TlbBench, NeighboursDoNotPushOutThePageThatWasAskedFor) {
+  L2TlbConfig config = tlb(2);
+  config.walk_pages = 8;
+  TlbBench bench(config);
+  bench.ask(0, {.page = 3});
+  bench.ask(200, {.page = 3});
+  bench.run();
+  EXPECT_EQ(bench.walks(), Pages{3});
 }
 
 TEST(L2TlbBench, WithoutEntriesItMergesAndNothingElse) {
@@ -551,6 +601,72 @@ TEST(L2TlbBench, WordOfAWarpThatComesTooLateIsForgotten) {
   bench.ask(300, {.page = 2, .sm = 0, .warp = 1});
   bench.run();
   EXPECT_EQ(bench.unit->bypass_stats.fills[TenantId{0}].value, 2u);
+}
+
+TEST(L2TlbCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  L2TlbConfig one = tlb(8);
+  one.ways = 2;
+  one.miss_entries = 3;
+  one.banks = 2;
+  one.ports = 2;
+  one.turn = L2TlbConfig::Turn::kInstruction;
+  one.fill.use = "tokens";
+  L2TlbConfig each = tlb(4, 1);
+  each.miss_entries = 6;
+  const std::pair<L2TlbConfig, TlbBench::Options> all[] = {
+      {one, {.inputs = 2, .input_places = 1, .merged_warps = true}}, {each, {.tlbs = 2, .mmus = 2, .input_places = 1}}};
+  for (const auto& [config, options] : all) {
+    // Epochs end on the way: tokens are handed out, and follow the miss rates.
+    const auto run_to = [&, tenants = options.tenants](TlbBench& bench, Cycle until) {
+      std::vector<TenantEpoch> epochs(tenants);
+      for (TenantEpoch& epoch : epochs) {
+        epoch.warps = 8;
+        epoch.sms = 0b111;
+      }
+      for (const Cycle end : {20u, 90u, 160u, 230u}) {
+        if (bench.scheduler.now() > end || end >= until) continue;
+        bench.scheduler.run(end);
+        bench.unit->epoch(epochs);
+      }
+      bench.scheduler.run(until);
+    };
+    const auto begin = [&] {
+      auto bench = std::make_unique<TlbBench>(config, options);
+      bench->unit->enable_blame(options.tenants);
+      if (options.inputs > 1) bench->stuck_input = 1;
+      bench->stuck_until = 200;
+      bench->answers[2].open = 120;  // answers wait for a while
+      Rng rng(2, "asks");
+      Cycle at = 0;
+      for (u32 i = 0; i < 90; ++i, at += rng.below(6)) {
+        const Ask what{.page = rng.below(14),
+                       .sm = static_cast<u32>(rng.below(3)),
+                       .tenant = static_cast<u32>(rng.below(2)),
+                       .inst = i / 3,
+                       .warp = static_cast<u8>(rng.below(8)),
+                       .tag = i};
+        bench->ask(at, what);
+        if (options.merged_warps && what.tenant == 0 && rng.below(2) == 0)
+          bench->merge(at + 1, what.sm, what.page, static_cast<u8>(rng.below(8)));
+      }
+      return bench;
+    };
+    const auto whole = [&](TlbBench& bench) {
+      run_to(bench, 1'000);
+      bench.run();
+      return std::tuple(bench.statistics().csv(), state_of(bench.answers), state_of(bench.walked));
+    };
+    const auto undisturbed = begin();
+    const auto expected = whole(*undisturbed);
+    const Cycle last = undisturbed->scheduler.now();
+    ASSERT_GT(last, 250u);
+    for (Cycle at = 1; at < last; at += 2) {
+      const auto first = begin(), second = begin();
+      run_to(*first, at);
+      copy_state(*first, *second);
+      ASSERT_EQ(whole(*second), expected) << "saved before cycle " << at;
+    }
+  }
 }
 
 }  // namespace

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "benches/far_memory.h"
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "frontend/guest_memory.h"
 #include "stats/stat_tree.h"
 
@@ -25,6 +28,8 @@ struct Inst {
   u64 stride = 4;  // between lanes
   u32 lanes = kLanes;
   bool past_l1 = false;
+  u8 places = 1;  // words of each lane, one behind the other
+  bool asks_l2 = false;
 };
 
 class LoadStoreBench final : public Unit {
@@ -35,6 +40,7 @@ class LoadStoreBench final : public Unit {
     u32 ports = 1;
     u32 l1_bytes = 16 * 1024;
     u32 l1_misses = 64;
+    L1Config::CacheOperators operators = L1Config::CacheOperators::kIgnored;
     L1TlbConfig tlb = tlb_config();
     NocConfig noc{.latency = kNoc, .flit_bytes = 256};
   };
@@ -59,7 +65,12 @@ class LoadStoreBench final : public Unit {
         answers_(scheduler, {.latency = kTlbLink}),
         tlb_(scheduler, "tlb"),
         map_(kLineBytes, 1),
-        unit(config_, {.bytes = options.l1_bytes, .ways = 2, .hit_cycles = kHit, .miss_entries = options.l1_misses},
+        unit(config_,
+             {.bytes = options.l1_bytes,
+              .ways = 2,
+              .hit_cycles = kHit,
+              .miss_entries = options.l1_misses,
+              .cache_operators = options.operators},
              options.tlb, options.noc, kLineBytes, SmId{0},
              {memory.requests,
               memory.replies,
@@ -91,14 +102,22 @@ class LoadStoreBench final : public Unit {
     decoded_.emplace_back();
     return static_cast<u32>(script_.size() - 1);
   }
-  void run() {
-    scheduler.run(1'000'000);
-    unit.settle(scheduler.now());
+  StatTree statistics() {
     StatTree tree(1);
     tree.add("memory", unit.stats);
     tree.add("l1", unit.l1_stats());
     tree.add("l1_tlb", unit.translator().stats);
-    tree.check_identities();
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, accesses, spaces_, truth_, memory, requests_, answers_, tlb_, delay_, asked, unit, tree);
+    a(issued_, completed);
+  }
+  void run() {
+    scheduler.run(1'000'000);
+    unit.settle(scheduler.now());
+    statistics().check_identities();
     EXPECT_EQ(completed.size(), script_.size()) << scheduler.explain();
     EXPECT_TRUE(unit.drained());
     EXPECT_EQ(accesses.live(), 0u);
@@ -143,10 +162,13 @@ class LoadStoreBench final : public Unit {
     const Inst& inst = script_[number].second;
     DecodedInst& decoded = decoded_[number];
     decoded.volatile_access = inst.past_l1;
+    decoded.asks_l2 = inst.asks_l2;
     Effect effect;
     effect.action = inst.action;
     effect.space = MemorySpace::kGlobal;
     effect.bytes = 4;
+    effect.words = inst.places;
+    effect.stride = 4;
     effect.atomic = AtomicRef{number};
     for (u32 lane = 0; lane < kLanes; ++lane) effect.address[lane] = GuestMemory::kBase + inst.at + lane * inst.stride;
     const u64 lanes = inst.lanes == 64 ? ~u64{0} : (u64{1} << inst.lanes) - 1;
@@ -234,6 +256,20 @@ TEST(LoadStoreBench, AStoreIsWrittenThroughWithItsBytesOrAsAWholeLine) {
   EXPECT_EQ(bench.memory.seen[1].flits, 5u);
 }
 
+TEST(LoadStoreBench, AStoreOfSeveralPlacesOfEachLaneSendsTheBytesOfAll) {
+  // Two lanes, 32 bytes apart, store three words each: 24 bytes of one line.
+  LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 16, .header_bytes = 8}});
+  bench.issue(0, {.action = MemoryAction::kStore, .stride = 32, .lanes = 2, .places = 3});
+  // In a line each: the lanes' first words end one line, their other words begin the next.
+  bench.issue(100, {.action = MemoryAction::kStore, .at = 2 * kLineBytes - 4, .lanes = 1, .places = 3});
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 3u);
+  EXPECT_EQ(bench.memory.seen[0].access.bytes, 24);
+  EXPECT_EQ(bench.memory.seen[0].flits, 2u);
+  EXPECT_EQ(bench.memory.seen[1].access.bytes, 4);
+  EXPECT_EQ(bench.memory.seen[2].access.bytes, 8);
+}
+
 TEST(LoadStoreBench, AnAtomicGoesPastTheL1AndDropsItsCopy) {
   LoadStoreBench bench;
   bench.issue(0, {});
@@ -253,6 +289,17 @@ TEST(LoadStoreBench, AVolatileLoadNeitherLooksIntoTheL1NorFillsIt) {
   bench.issue(200, {.past_l1 = true});
   bench.run();
   EXPECT_EQ(bench.memory.seen.size(), 3u);
+}
+
+TEST(LoadStoreBench, ALoadThatAsksTheL2GoesPastTheL1OnlyWhereOperatorsAreObeyed) {
+  for (const auto operators : {L1Config::CacheOperators::kIgnored, L1Config::CacheOperators::kObeyed}) {
+    LoadStoreBench bench({.operators = operators});
+    bench.issue(0, {});
+    bench.issue(100, {.asks_l2 = true});
+    bench.issue(200, {});
+    bench.run();
+    EXPECT_EQ(bench.memory.seen.size(), operators == L1Config::CacheOperators::kObeyed ? 2u : 1u);
+  }
 }
 
 TEST(LoadStoreBench, ALoadBehindAStoreToALineThatIsFetchedWaitsAndFetchesAnew) {
@@ -361,6 +408,53 @@ TEST(LoadStoreBench, TheTimeOfAnInstructionIsFromIssueToItsLastLine) {
   bench.run();
   EXPECT_EQ(bench.unit.stats.latency[kTenant].value, kFirstAccess + 2 + kMissTrip);
   EXPECT_EQ(bench.unit.stats.lines[kTenant].value, 3u);
+}
+
+/// Instructions of every kind, more of them than the queue has places for, over a few pages.
+void issue_at_random(LoadStoreBench& bench) {
+  Rng rng(1, "instructions");
+  Cycle at = 0;
+  for (u32 i = 0; i < 80; ++i, at += rng.below(20)) {
+    const u64 kind = rng.below(8), stride = u64{4} << 2 * rng.below(5);
+    const MemoryAction action = kind == 0   ? MemoryAction::kAtomic
+                                : kind == 1 ? MemoryAction::kStore
+                                            : MemoryAction::kLoad;
+    bench.issue(
+        at, {action, 4 * rng.below(8 * kPageBytes / 4), stride, 1 + static_cast<u32>(rng.below(kLanes)), kind == 2});
+  }
+}
+
+TEST(LoadStoreCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  for (const TranslateAt where : {TranslateAt::kBeforeL1, TranslateAt::kAfterL1}) {
+    LoadStoreBench::Options options{.translation = where, .queue = 3, .ports = 2, .l1_bytes = 1024, .l1_misses = 4};
+    options.tlb.entries = 4;
+    options.tlb.ways = 4;
+    options.tlb.miss_entries = 3;
+    options.tlb.miss_merges = 2;
+    LoadStoreBench undisturbed(options);
+    issue_at_random(undisturbed);
+    undisturbed.run();
+    const std::string statistics = undisturbed.statistics().csv();
+    ASSERT_GT(undisturbed.scheduler.now(), 500u);
+    for (Cycle at = 1; at < undisturbed.scheduler.now(); at += 31) {
+      LoadStoreBench first(options), second(options);
+      issue_at_random(first);
+      issue_at_random(second);
+      first.scheduler.run(at);
+      copy_state(first, second);
+      second.run();
+      ASSERT_EQ(second.statistics().csv(), statistics) << "saved before cycle " << at;
+      ASSERT_EQ(second.completed, undisturbed.completed) << "saved before cycle " << at;
+      ASSERT_EQ(second.asked.times(), undisturbed.asked.times());
+      ASSERT_EQ(second.memory.times(), undisturbed.memory.times());
+      for (std::size_t i = 0; i < second.memory.seen.size(); ++i) {
+        const Access &after = second.memory.seen[i].access, &before = undisturbed.memory.seen[i].access;
+        ASSERT_EQ(std::tie(after.va, after.lanes, after.words, after.bytes),
+                  std::tie(before.va, before.lanes, before.words, before.bytes));
+      }
+      ASSERT_EQ(second.unit.translator().most_stalled(kTenant), undisturbed.unit.translator().most_stalled(kTenant));
+    }
+  }
 }
 
 }  // namespace

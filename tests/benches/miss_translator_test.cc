@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "stats/stat_tree.h"
+#include "support/part_state.h"
 
 namespace terrace {
 namespace {
@@ -92,10 +94,18 @@ class MissTranslatorBench {
   }
   void run() {
     scheduler.run(100'000);
+    statistics().check_identities();
+    EXPECT_TRUE(slice_.finished()) << scheduler.explain();
+  }
+  StatTree statistics() {
     StatTree tree(2);
     tree.add("translator", unit->stats);
-    tree.check_identities();
-    EXPECT_TRUE(slice_.finished()) << scheduler.explain();
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, from_slice, requests, answers, *unit, tree, sent, asked, slice_, tlb_, channels_, delay_);
+    for (const auto& channel : memory_) a(*channel);
   }
   std::vector<u64> addresses(u32 channel = 0) const {
     std::vector<u64> all;
@@ -211,6 +221,47 @@ TEST(MissTranslatorBench, FetchesThatComeToKnowTheirAddressFindTheirPlacesThenTo
   bench.run();
   EXPECT_EQ(bench.addresses().size(), 5u);
   EXPECT_EQ(bench.unit->stats.answers[kTenant].value, 1u);
+}
+
+TEST(MissTranslatorCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  const auto begin = [] {
+    auto bench = std::make_unique<MissTranslatorBench>(
+        MissTranslatorBench::Options{.channels = 2, .channel_places = 1, .tlb_places = 1, .lines = 8});
+    bench->asked.open = 40;
+    bench->sent[1].open = 120;
+    Rng rng(3, "lines");
+    Cycle at = 0;
+    u32 fetches = 0;
+    for (u32 i = 0; i < 60; ++i, at += rng.below(6)) {
+      switch (rng.below(3)) {
+        case 0:
+          bench->fetch(at, rng.below(4) * kLinesPerPage + rng.below(kLinesPerPage), i);
+          if (++fetches % 8 == 0) at += 200;  // no more at a time than the slice may
+          break;
+        case 1:
+          bench->fetch_physical(at, rng.below(100));
+          break;
+        default:
+          bench->write_back(at, rng.below(100));
+          break;
+      }
+    }
+    return bench;
+  };
+  const auto whole = [](MissTranslatorBench& bench) {
+    bench.run();
+    return std::tuple(bench.statistics().csv(), state_of(bench.sent), state_of(bench.asked));
+  };
+  const auto undisturbed = begin();
+  const auto expected = whole(*undisturbed);
+  const Cycle last = undisturbed->scheduler.now();
+  ASSERT_GT(last, 200u);
+  for (Cycle at = 1; at < last; ++at) {
+    const auto first = begin(), second = begin();
+    first->scheduler.run(at);
+    copy_state(*first, *second);
+    ASSERT_EQ(whole(*second), expected) << "saved before cycle " << at;
+  }
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "benches/scripted.h"
+#include "engine/rng.h"
 #include "frontend/guest_memory.h"
 #include "stats/stat_tree.h"
+#include "support/part_state.h"
 
 namespace terrace {
 namespace {
@@ -74,7 +76,8 @@ class MmuBench {
     }
     unit = std::make_unique<Mmu>(
         config, kLineBytes, options.tenants, 1,
-        Mmu::Wiring{requests, results, 64, spaces, {nullptr, std::make_unique<WalkToDram>(channels, map, truth)}});
+        Mmu::Wiring{
+            requests, results, 64, spaces, {nullptr, std::make_unique<WalkToDram>(channels, map, truth, kLineBytes)}});
     const UnitId id = scheduler.add(*unit, "mmu");
     requests.connect_consumer(id);
     for (u32 input = 0; input < options.inputs; ++input) requests.connect_producer(input, asker_.id());
@@ -96,14 +99,26 @@ class MmuBench {
   }
   void run() {
     scheduler.run(1'000'000);
-    StatTree tree(options_.tenants);
-    tree.add("mmu", unit->stats);
-    tree.check_identities();
+    unit->settle(scheduler.now());
+    statistics().check_identities();
     EXPECT_EQ(answers.seen.size(), asked_) << scheduler.explain();
     for (const auto& arrival : answers.seen) {
       const Translation& answer = arrival.what;
       EXPECT_EQ(answer.frame, spaces.locate(tenant_of_key(answer.key), {page_of_key(answer.key) << 12}));
     }
+  }
+  StatTree statistics() {
+    StatTree tree(options_.tenants);
+    tree.add("mmu", unit->stats);
+    tree.add("scheduler", unit->scheduler());
+    tree.add("path", unit->walk_path());
+    if (unit->blame.on()) tree.add("blame", unit->blame);
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, truth, requests, results, *unit, tree, answers, read, asker_, to_memory_, from_memory_, delays_);
+    for (const auto& channel : channels_) a(*channel);
   }
   /// When a page was answered for the nth time.
   Cycle answered(u64 page, u32 n = 0, u32 tenant = 0) const {
@@ -506,6 +521,59 @@ TEST(MmuBench, WalkersThatAreDividedAnewTakeWhatWaited) {
   bench.scheduler.wake(UnitId{1}, 20);
   bench.run();
   EXPECT_EQ(bench.answered(16), 20 + 4 * kRead + kTransit);
+}
+
+TEST(MmuCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  MmuConfig gpu = walkers(3);
+  gpu.rate = 1;
+  gpu.queue_entries = 12;
+  gpu.walk_scheduler.use = "dws_pp";
+  gpu.walk_order.use = "simt_aware";
+  gpu.walk_cache = {.kind = WalkCacheConfig::Kind::kPerLevel, .entries = 4, .ways = 2, .ports = 1, .protect = true};
+  MmuConfig iommu = walkers(2);
+  iommu.queue_entries = 4;
+  iommu.back_pressure = MmuConfig::Scope::kTenant;
+  iommu.walk_order.use = "random";
+  iommu.tlb1.entries = 2;
+  iommu.tlb2.entries = 4;
+  iommu.walk_cache = {.kind = WalkCacheConfig::Kind::kShared,
+                      .entries = 4,
+                      .ways = 0,
+                      .skip = WalkCacheConfig::Skip::kEachLevel,
+                      .replacement = Replacement::kPseudoLru};
+  const std::pair<MmuConfig, MmuBench::Options> all[] = {
+      {gpu, {.inputs = 2, .channels = 2, .memory_places = 1, .result_places = 1}}, {iommu, {.inputs = 2}}};
+  for (const auto& [config, options] : all) {
+    const auto begin = [&] {
+      auto bench = std::make_unique<MmuBench>(config, options);
+      bench->unit->enable_blame(options.tenants);
+      bench->unit->count_first_touches();
+      bench->unit->keep_walks(20);
+      bench->answers.open = 150;  // answers wait for a while
+      Rng rng(1, "asks");
+      Cycle at = 0;
+      for (u32 i = 0; i < 60; ++i, at += rng.below(8)) {
+        const u32 tenant = static_cast<u32>(rng.below(2));
+        bench->ask(at, rng.below(40), tenant, tenant);
+      }
+      return bench;
+    };
+    const auto whole = [](MmuBench& bench) {
+      bench.run();
+      auto walks = *bench.unit->kept_walks();
+      return std::tuple(bench.statistics().csv(), state_of(bench.answers), state_of(bench.read), state_of(walks));
+    };
+    const auto undisturbed = begin();
+    const auto expected = whole(*undisturbed);
+    const Cycle last = undisturbed->scheduler.now();
+    ASSERT_GT(last, 300u);
+    for (Cycle at = 1; at < last; at += 1 + last / 60) {
+      const auto first = begin(), second = begin();
+      first->scheduler.run(at);
+      copy_state(*first, *second);
+      ASSERT_EQ(whole(*second), expected) << "saved before cycle " << at;
+    }
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/scheduler.h"
@@ -19,6 +20,16 @@
 #include "wire/line_map.h"
 
 namespace terrace {
+
+/// What a bench was is put into one that was built and scripted in the same way, and has not run.
+template <class Bench>
+void copy_state(Bench& from, Bench& to) {
+  SavedState saved;
+  saved(from);
+  const std::vector<std::byte> bytes = saved.take();
+  RestoredState restored(bytes);
+  restored(to);
+}
 
 /// Does what a script says, in order. Whoever refuses an action must wake this unit: it does not ask again by itself.
 class Scripted final : public Unit {
@@ -53,6 +64,8 @@ class Scripted final : public Unit {
     if (done_ < script_.size()) out << script_.size() - done_ << " actions are left\n";
   }
   bool finished() const { return done_ == script_.size(); }
+  /// How far it is. What its actions and reactions remember is their bench's.
+  void archive(Archive& a) { a(done_); }
 
  private:
   struct Step {
@@ -116,6 +129,7 @@ class Delay {
     }
     return waiting_.empty() ? kNever : waiting_.front().first;
   }
+  void archive(Archive& a) { a(waiting_); }
 
  private:
   std::deque<std::pair<Cycle, T>> waiting_;

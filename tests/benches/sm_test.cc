@@ -32,6 +32,10 @@ class WatchedStream final : public ScriptedStream {
     issues.push_back({index(warp), now});
     ScriptedStream::execute(warp, now, stores, effect);
   }
+  void archive(Archive& a) override {
+    ScriptedStream::archive(a);
+    a(issues);
+  }
   std::vector<Cycle> times() const {
     std::vector<Cycle> all;
     for (const Issue& issue : issues) all.push_back(issue.at);
@@ -109,14 +113,21 @@ class SmBench {
     });
   }
   void run(Cycle until = 100'000) { scheduler.run(until); }
+  StatTree statistics() {
+    StatTree tree(kTenants);
+    tree.add("sm", unit.stats);
+    tree.add("memory", unit.load_store().stats);
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = statistics();
+    a(scheduler, stream, other, accesses_, spaces_, truth_, memory, starts_, done_, dispatcher_, unit, done, tree);
+  }
   /// Everything that began has ended.
   void finish() {
     run();
     unit.settle(scheduler.now());
-    StatTree tree(kTenants);
-    tree.add("sm", unit.stats);
-    tree.add("memory", unit.load_store().stats);
-    tree.check_identities();
+    statistics().check_identities();
     EXPECT_TRUE(unit.idle()) << scheduler.explain();
     EXPECT_EQ(accesses_.live(), 0u);
   }
@@ -502,6 +513,115 @@ TEST(SmBench, CyclesInWhichNobodyCouldIssueAreCounted) {
   const u32 latency = one_scheduler().integer.latency;
   EXPECT_EQ(bench.unit.stats.busy_cycles.value, 3u);
   EXPECT_EQ(bench.unit.stats.stall_cycles.value, latency - 1);
+}
+
+/// What is done to a bench before a cycle.
+struct Deed {
+  Cycle at;
+  std::function<void(SmBench&)> deed;
+};
+
+/// It goes on from cycle `from` to cycle `until`.
+void go_on(SmBench& bench, const std::vector<Deed>& deeds, Cycle from, Cycle until) {
+  for (const Deed& each : deeds) {
+    if (each.at < from || each.at >= until) continue;
+    bench.run(each.at);
+    each.deed(bench);
+  }
+  bench.run(until);
+}
+
+/// Saved before any cycle a bench goes on as if nothing had been.
+void expect_checkpoints(const std::function<std::unique_ptr<SmBench>()>& begin, const std::vector<Deed>& deeds) {
+  constexpr Cycle kLatest = 100'000;
+  const auto undisturbed = begin();
+  go_on(*undisturbed, deeds, 0, kLatest);
+  undisturbed->finish();
+  const std::string statistics = undisturbed->statistics().csv();
+  const Cycle last = undisturbed->done.times().back();
+  ASSERT_GT(last, 100u);
+  for (Cycle at = 1; at < last; at += 5) {
+    const auto first = begin(), second = begin();
+    go_on(*first, deeds, 0, at);
+    copy_state(*first, *second);
+    go_on(*second, deeds, at, kLatest);
+    second->finish();
+    ASSERT_EQ(second->statistics().csv(), statistics) << "saved before cycle " << at;
+    ASSERT_EQ(second->stream.issues, undisturbed->stream.issues) << "saved before cycle " << at;
+    ASSERT_EQ(second->other.issues, undisturbed->other.issues) << "saved before cycle " << at;
+    ASSERT_EQ(second->memory.times(), undisturbed->memory.times());
+    ASSERT_EQ(second->done.times(), undisturbed->done.times());
+    ASSERT_EQ(second->stream.atomic_lanes, undisturbed->stream.atomic_lanes);
+    for (u8 i = 0; i < kTenants; ++i)
+      ASSERT_EQ(second->unit.warps_seen(TenantId{i}), undisturbed->unit.warps_seen(TenantId{i}));
+  }
+}
+
+/// Everything that warps wait for.
+std::vector<ScriptOp> script_of_all_kinds() {
+  ScriptOp wide = access(MemoryAction::kLoad, 0, {1});
+  wide.address = [](const ScriptPlace& place, u32 lane) {
+    return GuestMemory::kBase + (place.block * 2 + lane % 5) * kLineBytes;
+  };
+  const ScriptOp arrival{memory_inst(MemoryAction::kReduction, MemorySpace::kShared, 8, {}, {}),
+                         [](const ScriptPlace&, u32) { return 0; }};
+  const ScriptOp shared{memory_inst(MemoryAction::kLoad, MemorySpace::kShared, 4, {}, {3}),
+                        [](const ScriptPlace&, u32 lane) { return lane * 8; }};
+  return {wide,
+          compute({}, {2}),
+          copy(30),
+          arrival,
+          of_copies(CopyOrder::kCommit),
+          shared,
+          access(MemoryAction::kStore, 40),
+          tensor(2048, {2}, {4}),
+          compute({1, 3}, {5}),
+          of_class(InstClass::kBarrier),
+          access(MemoryAction::kAtomic, 40, {6}),
+          copy(31),
+          of_copies(CopyOrder::kCommit),
+          of_copies(CopyOrder::kWaitGroups, 1),
+          compute({4, 6}, {7}),
+          of_class(InstClass::kFence),
+          of_copies(CopyOrder::kWaitGroups),
+          copy(32),
+          of_copies(CopyOrder::kWaitAll)};
+}
+
+TEST(SmCheckpoint, SavedBeforeAnyCycleItGoesOnAsIfNothingHadBeen) {
+  for (const std::string policy : {"gto", "lrr", "tenant_gto"}) {
+    SmConfig config;
+    config.memory_queue = 2;
+    config.control.latency = 3;
+    config.warp_scheduler.use = policy;
+    const auto begin = [&] {
+      auto bench = std::make_unique<SmBench>(script_of_all_kinds(), 3, config);
+      bench->done.open = 250;
+      for (u64 block = 0; block < 3; ++block) {
+        bench->start(10 * block, block, 1, 0, nullptr, true);
+        bench->start(15 * block, block, 1, 1, nullptr, true);
+      }
+      return bench;
+    };
+    expect_checkpoints(begin, {{60, [](SmBench& bench) { bench.unit.hold_issue(Sm::WhenDrained::kGoOn); }},
+                               {140, [](SmBench& bench) { bench.unit.resume_issue(140); }},
+                               {150, [](SmBench& bench) { bench.unit.begin_epoch(); }}});
+  }
+}
+
+TEST(SmCheckpoint, LikewiseWhenTenantsTakeTurns) {
+  const auto begin = [] {
+    auto bench = std::make_unique<SmBench>(script_of_all_kinds(), 2, one_scheduler(), kTenants);
+    for (u64 block = 0; block < 2; ++block) bench->start(5 * block, block, 1, 0);
+    for (u64 block = 0; block < 2; ++block) bench->start(260, block, 1, 1);
+    return bench;
+  };
+  const auto hold = [](SmBench& bench) { bench.unit.hold_issue(Sm::WhenDrained::kGoOn); };
+  const auto turn = [](u32 tenant, Cycle now) {
+    return [=](SmBench& bench) { bench.unit.switch_to(TenantId(static_cast<u8>(tenant)), now, now + 10); };
+  };
+  expect_checkpoints(
+      begin, {{70, hold}, {250, turn(1, 250)}, {330, hold}, {500, turn(0, 500)}, {900, hold}, {1000, turn(1, 1000)}});
 }
 
 }  // namespace

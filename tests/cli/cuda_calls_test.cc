@@ -36,6 +36,13 @@ TEST(CudaCalls, ServeManagedVariablesAtOneAddressOnBothSides) {
   EXPECT_EQ(outcome.err, "");
 }
 
+TEST(CudaCalls, LinkDeviceCodeThatWasCompiledApart) {
+  const Outcome outcome = run_program("linked");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("linked device code passed\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST(CudaCalls, ServeArraysAndTextureObjects) {
   const Outcome outcome = run_program("textures_zstd");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
@@ -43,6 +50,13 @@ TEST(CudaCalls, ServeArraysAndTextureObjects) {
   EXPECT_EQ(outcome.err,
             "terrace: cudaCreateTextureObject with sRGB is not supported\n"
             "terrace: cudaCreateTextureObject of mipmaps is not supported\n");
+}
+
+TEST(CudaCalls, ServeSurfaceObjects) {
+  const Outcome outcome = run_program("surfaces_zstd");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("surfaces passed\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST(CudaCalls, AreAllThereAndNameThemselvesWhereTheyAreNotServed) {

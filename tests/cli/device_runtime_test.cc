@@ -64,6 +64,28 @@ TEST(DeviceRuntimeProgram, HasAHeapAsLargeAsItsFileSays) {
       std::string::npos);
 }
 
+TEST(DeviceRuntimeProgram, RecursesAsDeepAsItsFileSays) {
+  const Scratch scratch;
+  scratch.write(
+      "k.cu",
+      "__device__ int fold(int n, volatile int* up) {\n"
+      "  volatile int own[4]; own[n % 4] = n;\n"
+      "  return n == 0 ? up[1] - 1 : fold(n - 1, own) + own[n % 4];\n}\n"
+      "extern \"C\" __global__ void k() { volatile int first[2] = {0, 1}; printf(\"%d\", fold(300, first)); }\n");
+  const auto outcome = [&](const std::string& stack) {
+    const std::string path = scratch.write(
+        "k.toml", stack + "source = \"k.cu\"\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = []\n");
+    return run_terrace({"exec", path}, scratch.path().string());
+  };
+  const Outcome shallow = outcome(""), deep = outcome("stack_bytes = 65536\n");
+  EXPECT_EQ(shallow.exit_code, 2);
+  EXPECT_NE(shallow.err.find("give it a larger stack"), std::string::npos) << shallow.err;
+  EXPECT_EQ(deep.exit_code, 0) << deep.err;
+  EXPECT_TRUE(deep.out.starts_with("45150")) << deep.out;  // 300 * 301 / 2
+  EXPECT_NE(outcome("stack_bytes = 524289\n").err.find("stack_bytes must be a whole number from 0 to 524288"),
+            std::string::npos);
+}
+
 TEST(DeviceRuntimeProgram, AFailedAssertionEndsItsTenantOnly) {
   const Scratch scratch;
   const std::string good = program(scratch, "good.toml", 64), bad = program(scratch, "bad.toml", 50);

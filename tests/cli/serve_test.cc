@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -40,7 +41,7 @@ void sleep_ms(u64 milliseconds) {
 class Served {
  public:
   explicit Served(const Words& options) : server_(terrace_program(), words(options), scratch.path().string()) {
-    for (int i = 0; i < 2000 && !std::filesystem::exists(socket()); ++i) sleep_ms(10);
+    for (int i = 0; i < 2000 && !listens(); ++i) sleep_ms(10);
   }
   std::unique_ptr<Child> attach(const std::string& arguments) const {
     const std::string libraries = std::filesystem::path(terrace_program()).parent_path().string() + "/cudart";
@@ -59,6 +60,14 @@ class Served {
   const Scratch scratch;
 
  private:
+  /// Its socket is there a moment before it listens, and who connects in that moment is refused.
+  bool listens() const {
+    const std::string accepts = " 00010000 ";  // flags of a socket that listens
+    std::ifstream sockets("/proc/net/unix");
+    for (std::string line; std::getline(sockets, line);)
+      if (line.ends_with(" " + socket()) && line.find(accepts) != std::string::npos) return true;
+    return false;
+  }
   Words words(const Words& options) const {
     Words all{"serve", "--gpu", "dws_30sm", "--quiet", "--socket", socket(), "--json", "r.json"};
     all.insert(all.end(), options.begin(), options.end());

@@ -24,6 +24,7 @@ class PickyL2Admission final : public L2Admission {
     if (request.walk_level == 4) return Choice::kBypass;
     return request.walk_level > 0 || index(request.tenant) == 1 ? Choice::kNoFill : Choice::kCache;
   }
+  void archive(Archive&) override {}
 };
 REGISTER_POLICY(L2Admission, PickyL2Admission, "picky", .summary = "for tests");
 
@@ -41,6 +42,7 @@ class WalksStayL2Victim final : public L2Victim {
     }
     return set.lru(data != 0 ? data : kAllWays);
   }
+  void archive(Archive&) override {}
 };
 REGISTER_POLICY(L2Victim, WalksStayL2Victim, "walks_stay", .summary = "for tests");
 
@@ -59,6 +61,7 @@ class PickyTlbFillPolicy final : public TlbFillPolicy {
     }
     return Into::kBypass;
   }
+  void archive(Archive&) override {}
   u32 bypass_entries() const override { return 4; }
   bool wants_merged_warps() const override { return true; }
 };
@@ -73,6 +76,7 @@ class LeafFromMemoryWalkPath final : public WalkPath {
   LeafFromMemoryWalkPath(const Context&, Params) {}
   bool uses(Way) const override { return true; }
   Way choose(const WalkRead& read) override { return read.level == 4 ? Way::kMemory : Way::kL2; }
+  void archive(Archive&) override {}
 };
 REGISTER_POLICY(WalkPath, LeafFromMemoryWalkPath, "leaf_from_memory", .summary = "for tests");
 

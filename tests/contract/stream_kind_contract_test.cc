@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "frontend/functional_runner.h"
 #include "frontend/stream_kind.h"
@@ -123,13 +124,19 @@ class EveryStreamKind : public ::testing::TestWithParam<std::string> {
 
 /// A tenant that runs the example.
 struct Tenant {
-  explicit Tenant(const DeviceCode& code, u32 width = 32)
-      : memory(PageSize::k4K), buffer(memory, "data", 1 << 18), stream(make_stream(code, memory, width)) {
+  explicit Tenant(const DeviceCode& code, u32 width = 32) : Tenant(code, width, {}) {
+    shape = stream->begin_launch(launch);
+  }
+  /// Its launch has this shape, and is not begun.
+  Tenant(const DeviceCode& code, u32 width, LaunchShape known)
+      : memory(PageSize::k4K),
+        buffer(memory, "data", 1 << 18),
+        stream(make_stream(code, memory, width)),
+        shape(std::move(known)) {
     launch.kernel = "k";
     launch.grid = {4};
     launch.block = {64};
     launch.argument(buffer);
-    shape = stream->begin_launch(launch);
   }
   BlockRef begin_block(u64 number, SmId sm = SmId{0}) { return stream->begin_block(shape.launch, number, sm); }
   /// One instruction of every warp of a block that can run; what each did, in words.
@@ -153,8 +160,8 @@ struct Tenant {
   GuestMemory memory;
   Buffer<u32> buffer;
   std::unique_ptr<InstStream> stream;
-  Launch launch;
   LaunchShape shape;
+  Launch launch;
   StoreLog stores;
   Effect effect;
 };
@@ -228,6 +235,42 @@ TEST_P(EveryStreamKind, ABlockThatIsSavedAndRestoredGoesOnWhereItWas) {
     if (did.empty()) return;
   }
   FAIL() << "the block never ends";
+}
+
+TEST_P(EveryStreamKind, WhatIsSavedGoesOnInAFreshStreamUnderTheSameNumbers) {
+  for (u32 after = 0; after < 1000; ++after) {
+    Tenant whole(example().code);
+    const BlockRef gone = whole.begin_block(1), one = whole.begin_block(3), two = whole.begin_block(0);
+    whole.stream->end_block(gone);
+    u32 done = 0;
+    for (; done < after && !(whole.turn(one) + whole.turn(two)).empty(); ++done) {
+    }
+    if (done < after) return;
+    const auto archive = [](Tenant& tenant, Archive& a) {
+      tenant.stream->archive(a);
+      tenant.memory.archive(a);
+    };
+    SavedState saved;
+    archive(whole, saved);
+    const auto bytes = saved.take();
+    // As whoever goes on has it: the shape of the launch is known, and no launch has begun here.
+    Tenant fresh(example().code, 32, whole.shape);
+    RestoredState restored(bytes);
+    archive(fresh, restored);
+    SavedState again;
+    archive(fresh, again);
+    ASSERT_TRUE(again.take() == bytes);
+    for (std::string did = "begun"; !did.empty();) {
+      did = whole.turn(one) + whole.turn(two);
+      ASSERT_EQ(fresh.turn(one) + fresh.turn(two), did) << "saved after " << after << " turns";
+    }
+    const BlockRef next = whole.begin_block(2);
+    EXPECT_EQ(fresh.begin_block(2), next);
+    EXPECT_EQ(fresh.turn(next), whole.turn(next));
+    EXPECT_EQ(fresh.stream->begin_launch(fresh.launch).launch, whole.stream->begin_launch(whole.launch).launch);
+    EXPECT_EQ(fresh.memory.digest(), whole.memory.digest());
+  }
+  FAIL() << "the blocks never end";
 }
 
 TEST_P(EveryStreamKind, LaunchesInFlightHaveRisingNumbersAndDoNotDisturbEachOther) {

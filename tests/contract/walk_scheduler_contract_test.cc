@@ -4,10 +4,12 @@
 
 #include <array>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "config/assign.h"
 #include "engine/rng.h"
+#include "support/part_state.h"
 #include "translation/walk_scheduler.h"
 
 namespace terrace {
@@ -53,11 +55,24 @@ class EveryWalkScheduler : public ::testing::TestWithParam<Combination> {
             .inst = static_cast<u32>(rng.below(12)),
             .tenant = tenant};
   }
-  /// Gives the walker what the scheduler has for it.
   void finish(u32 walker) {
     busy.erase(walker);
     idle.insert(walker);
-    const auto walk = scheduler->next(walker, 0);
+    serve(walker);
+  }
+  /// Gives the walker what the scheduler has for it.
+  void serve(u32 walker) {
+    const auto walk = scheduler->next(walker, now);
+    if (twin) {
+      const auto its = twin->next(walker, now);
+      ASSERT_EQ(its.has_value(), walk.has_value()) << "the twin gives out a walk, or none";
+      if (walk) {
+        const auto all = [](const Walk& w) {
+          return std::tuple(w.key, w.page, w.order, w.arrived, w.inst, w.tenant, w.scored, w.selection_cycles);
+        };
+        ASSERT_EQ(all(*its), all(*walk)) << "the twin gives out another walk";
+      }
+    }
     if (!walk) return;
     --waiting_of[index(walk->tenant)];
     start(walker, *walk);
@@ -80,7 +95,10 @@ class EveryWalkScheduler : public ::testing::TestWithParam<Combination> {
   }
   bool offer(const Walk& walk) {
     const u32 waiting = scheduler->waiting();
-    const i32 placed = scheduler->place(walk, idle, 0);
+    const i32 placed = scheduler->place(walk, idle, now);
+    if (twin) {
+      EXPECT_EQ(twin->place(walk, idle, now), placed) << "the twin places a walk elsewhere";
+    }
     if (placed == WalkScheduler::kRefused) {
       EXPECT_EQ(scheduler->waiting(), waiting) << "a refusal changes nothing";
       return false;
@@ -102,7 +120,8 @@ class EveryWalkScheduler : public ::testing::TestWithParam<Combination> {
   std::set<u64> accepted, served;
   std::array<u32, kMaxTenants> waiting_of{};
   u64 made = 0;
-  std::unique_ptr<WalkScheduler> scheduler;
+  Cycle now = 0;
+  std::unique_ptr<WalkScheduler> scheduler, twin;  // the twin, if there is one, gets the same calls
 };
 
 TEST_P(EveryWalkScheduler, ServesEveryAcceptedWalkExactlyOnce) {
@@ -166,6 +185,47 @@ TEST_P(EveryWalkScheduler, DependsOnNothingButItsCalls) {
     if (mine) {
       ASSERT_EQ(mine->key, theirs->key);
     }
+  }
+}
+
+TEST_P(EveryWalkScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
+  constexpr u32 kSteps = 12'000, kDivision = 1'500, kTwin = 350;
+  Rng rng(8, "walks");
+  std::vector<TenantId> present;
+  for (u32 i = 0; i < tenants(); ++i) present.push_back(TenantId(i));
+  for (u32 step = 0; step < kSteps; ++step) {
+    now += rng.below(4);
+    if (step % kDivision == kDivision - 1) {  // tenants leave or come back
+      present.clear();
+      for (u32 i = 0; i < tenants(); ++i) {
+        if (rng.below(2) == 0) present.push_back(TenantId(i));
+      }
+      if (present.empty()) present.push_back(TenantId(rng.below(tenants())));
+      for (WalkScheduler* each : {scheduler.get(), twin.get()}) each->divide_among(present);
+      for (u32 walker = 0; walker < kWalkers; ++walker) {
+        if (idle.contains(walker)) serve(walker);
+      }
+    }
+    if (step % kTwin == 0) {
+      const auto state = state_of(*scheduler);
+      if (twin) {
+        ASSERT_EQ(state_of(*twin), state) << "or it counts something else";
+      }
+      twin = make(std::get<0>(GetParam()));
+      put_state(*twin, state);
+      ASSERT_EQ(state_of(*twin), state);
+      for (u32 walker = 0; walker < kWalkers; ++walker) ASSERT_EQ(twin->owner(walker), scheduler->owner(walker));
+    }
+    // Queues fill and empty again, and the tenants' shares of the walks change.
+    if (rng.below(10) < (step / 1'000 % 2 == 0 ? 6u : 4u)) {
+      Walk walk = next_walk(rng);
+      walk.tenant = present[rng.below(3) == 0 ? rng.below(present.size()) : step / 700 % present.size()];
+      walk.arrived = now;
+      offer(walk);
+    } else if (!busy.empty()) {
+      finish(*std::next(busy.begin(), static_cast<long>(rng.below(busy.size()))));
+    }
+    if (HasFailure()) return;
   }
 }
 

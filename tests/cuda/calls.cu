@@ -406,6 +406,7 @@ static void device_calls() {
   OK(cudaDeviceSetLimit(0, 4096));
   OK(cudaDeviceGetLimit(&bytes, 0));
   EXPECT(bytes == 4096);
+  REFUSED(cudaDeviceSetLimit(0, (512 << 10) + 1), kInvalidValue);  // more than a thread's local memory
   REFUSED(cudaDeviceSetLimit(70, 1), kUnsupportedLimit);
   REFUSED(cudaDeviceGetLimit(&bytes, 70), kUnsupportedLimit);
   OK(cudaDeviceCanAccessPeer(&number, 0, 0));

@@ -278,6 +278,9 @@ cudaError_t cudaCreateTextureObject(unsigned long long*, const cudaResourceDesc*
 cudaError_t cudaDestroyTextureObject(unsigned long long);
 cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc*, unsigned long long);
 cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc*, unsigned long long);
+cudaError_t cudaCreateSurfaceObject(unsigned long long*, const cudaResourceDesc*);
+cudaError_t cudaDestroySurfaceObject(unsigned long long);
+cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc*, unsigned long long);
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t*, const cudaChannelFormatDesc*, int);
 cudaError_t cudaChooseDevice(int*, const void*);
 cudaError_t cudaInitDevice(int, unsigned, unsigned);

@@ -4,22 +4,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "expect.h"
+#include "registration.h"
 
-struct dim3 {
-  unsigned x, y, z;
-};
 extern "C" {
-void** __cudaRegisterFatBinary(const void*);
-void __cudaRegisterFatBinaryEnd(void**);
-void __cudaRegisterFunction(void**, const void*, const char*, const char*, int, void*, void*, void*, void*, int*);
 void __cudaRegisterManagedVar(void**, void**, const char*, const char*, int, size_t, int, int);
 char __cudaInitModule(void**);
-int cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, void*);
-int cudaDeviceSynchronize();
 int cudaDeviceReset();
 int cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, int);
 int cudaMemset(void*, int, size_t);
@@ -56,26 +48,6 @@ const char* const kPtx = R"(.version 7.8
 }
 )";
 
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-std::string fat_binary() {
-  std::string text(kPtx);
-  text.resize((text.size() + 8) / 8 * 8);
-  std::string bytes(16 + 64, '\0');
-  put<std::uint32_t>(bytes, 0, 0xBA55ED50);
-  put<std::uint16_t>(bytes, 4, 1);
-  put<std::uint16_t>(bytes, 6, 16);
-  put<std::uint64_t>(bytes, 8, 64 + text.size());
-  put<std::uint16_t>(bytes, 16, 1);
-  put<std::uint32_t>(bytes, 16 + 4, 64);
-  put<std::uint64_t>(bytes, 16 + 8, text.size());
-  put<std::uint32_t>(bytes, 16 + 28, 75);
-  return bytes + text;
-}
-
 int* counter = nullptr;
 int (*table)[2048] = nullptr;
 std::uint64_t* where = nullptr;
@@ -110,7 +82,7 @@ void check() {
 }  // namespace
 
 int main() {
-  static const std::string bytes = fat_binary();
+  static const std::string bytes = fat_binary(kPtx);
   static const struct {
     std::uint32_t magic = 0x466243b1, version = 1;
     const void* data = bytes.data();

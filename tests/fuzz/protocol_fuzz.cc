@@ -1,8 +1,8 @@
-// A libFuzzer target for what a CUDA process may say to the simulator: scripts/fuzz builds and runs it.
+// A libFuzzer target for what processes may send to the simulator's socket: scripts/fuzz builds and runs it.
 // SPDX-License-Identifier: MIT
-#include "fuzz/try_conversation.h"
+#include "fuzz/try_clients.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const terrace::u8* bytes, std::size_t count) {
-  terrace::cuda::try_conversation({bytes, count});
+  terrace::cuda::try_clients({bytes, count});
   return 0;
 }

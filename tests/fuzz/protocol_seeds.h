@@ -1,4 +1,4 @@
-// Conversations to begin fuzzing from, in the form of try_conversation.h: between them they make every call.
+// What clients do, to begin fuzzing from, in the form of try_clients.h: between them they make every call.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "cuda/protocol.h"
 #include "frontend/guest_memory.h"
+#include "fuzz/try_clients.h"
 #include "support/fat_binary.h"
 
 namespace terrace::cuda {
@@ -21,18 +22,53 @@ inline const std::string kSeedPtx =
 class Seed {
  public:
   Seed& say(Call call, const Writer& fields = {}) {
-    const u64 length = fields.bytes().size();
-    bytes_.push_back(static_cast<u8>(call));
-    bytes_.push_back(static_cast<u8>(length));
-    bytes_.push_back(static_cast<u8>(length >> 8));
-    bytes_.insert(bytes_.end(), fields.bytes().begin(), fields.bytes().end());
+    return step(Deed::kMessage, static_cast<u8>(call), fields.bytes());
+  }
+  Seed& raw(const std::vector<u8>& bytes) { return step(Deed::kRaw, 0, bytes); }
+  Seed& look() { return step(Deed::kLook, 0, {}); }
+  Seed& close() { return step(Deed::kClose, 0, {}); }
+  /// Who does what follows.
+  Seed& as(u32 client) {
+    client_ = client;
     return *this;
   }
   const std::vector<u8>& bytes() const { return bytes_; }
 
  private:
+  Seed& step(Deed deed, u8 call, const std::vector<u8>& payload) {
+    bytes_.push_back(static_cast<u8>(static_cast<u32>(deed) * kFuzzClients + client_));
+    bytes_.push_back(call);
+    bytes_.push_back(static_cast<u8>(payload.size()));
+    bytes_.push_back(static_cast<u8>(payload.size() >> 8));
+    bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+    return *this;
+  }
   std::vector<u8> bytes_;
+  u32 client_ = 0;
 };
+
+/// A message as it is on the socket.
+inline std::vector<u8> framed(Call call, const Writer& fields) {
+  const Header header{static_cast<u32>(call), 0, fields.bytes().size()};
+  const auto* first = reinterpret_cast<const u8*>(&header);
+  std::vector<u8> bytes(first, first + sizeof header);
+  bytes.insert(bytes.end(), fields.bytes().begin(), fields.bytes().end());
+  return bytes;
+}
+
+/// Four clients at once: one greets in parts and asks for more memory than there is, one claims more bytes than it sends,
+/// one says what is no message, one goes early.
+inline Seed crowded(const Writer& hello) {
+  const std::vector<u8> greeting = framed(Call::kHello, hello);
+  Seed seed;
+  seed.as(0).raw({greeting.begin(), greeting.begin() + 7}).look();
+  seed.as(1).say(Call::kHello, hello).raw({6, 0, 0, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3}).look();
+  seed.as(2).say(Call::kHello, hello).raw(std::vector<u8>(40, 0xff));
+  seed.as(0).raw({greeting.begin() + 7, greeting.end()}).look().say(Call::kMemoryInfo);
+  seed.say(Call::kAllocate, Writer().u64(u64{1} << 40)).say(Call::kGoodbye);
+  seed.as(3).say(Call::kHello, hello).look().say(Call::kAllocate, Writer().u64(100)).close();
+  return seed;
+}
 
 /// The first buffers lie one behind the other, each on pages of its own.
 inline std::vector<std::vector<u8>> protocol_seeds() {
@@ -52,6 +88,11 @@ inline std::vector<std::vector<u8>> protocol_seeds() {
   memory.say(Call::kCopy, Writer().area(row(kFirst + 4096, 100)).area(row(kFirst, 100)).u64(0).u32(1));
   memory.say(Call::kRead, Writer().area(row(kFirst, 100)).u64(0).u32(1).u64(0));
   memory.say(Call::kRead, Writer().area(row(kFirst, 100)).u64(0).u32(0).u64(1)).say(Call::kWait);
+  Writer texture = Writer().u64(kFirst + 4096).u64(256).u64(16).u64(4);
+  for (const u32 field : {1, 4, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}) texture.u32(field);
+  memory.say(Call::kTextureCreate, texture).say(Call::kTextureDestroy, Writer().u64(1));
+  memory.say(Call::kSurfaceCreate, Writer().area({kFirst + 4096, 256, 64, 4}));
+  memory.say(Call::kSurfaceDestroy, Writer().u64(u64{1} << 40));
   memory.say(Call::kFree, Writer().u64(kFirst)).say(Call::kReset).say(Call::kGoodbye);
 
   Seed kernels;
@@ -74,9 +115,9 @@ inline std::vector<std::vector<u8>> protocol_seeds() {
   kernels.say(Call::kStreamWait, Writer().u64(16)).say(Call::kEventWait, Writer().u64(18));
   kernels.say(Call::kEventElapsed, Writer().u64(17).u64(18)).say(Call::kEventDestroy, Writer().u64(17));
   kernels.say(Call::kStreamDestroy, Writer().u64(16)).say(Call::kGoodbye);
-  kernels.say(Call::kHello, hello).say(Call::kLoadModule, Writer().data(binary.data(), binary.size()));
+  kernels.as(1).say(Call::kHello, hello).say(Call::kLoadModule, Writer().data(binary.data(), binary.size()));
   kernels.say(Call::kKernel, Writer().u32(0).text("k")).say(Call::kLaunch, launch(0, 0, 1)).say(Call::kWait);
-  return {memory.bytes(), kernels.bytes()};
+  return {memory.bytes(), kernels.bytes(), crowded(hello).bytes()};
 }
 
 }  // namespace terrace::cuda

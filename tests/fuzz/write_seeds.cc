@@ -1,4 +1,4 @@
-// write_protocol_seeds FOLDER: the conversations that fuzzing the protocol begins from, a file each.
+// write_protocol_seeds FOLDER: what fuzzing the protocol begins from, a file for each try.
 // SPDX-License-Identifier: MIT
 #include <fstream>
 

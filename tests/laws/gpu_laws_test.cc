@@ -80,6 +80,31 @@ TEST(GpuLawsOfPartialStores, SleepingAndTheOrderOfTicksChangeNothing) {
   EXPECT_TRUE(expect_laws(request_of({"gups", "dws_30sm"}, sets), 3).checks_passed);
 }
 
+/// Sectors of a line join in whatever order they come, whoever ticks first.
+TEST(GpuLawsOfSectors, SleepingAndTheOrderOfTicksChangeNothing) {
+  const std::vector<std::string> sets{"sector_bytes=32", "l2.bytes=65536"};
+  for (const char* workload : {"gups", "nw", "mm"}) {
+    SCOPED_TRACE(workload);
+    EXPECT_TRUE(expect_laws(request_of({workload, "dws_30sm"}, sets), 3).checks_passed);
+  }
+  std::vector<std::string> after_l1 = sets;
+  after_l1.push_back("translation=after_l1");
+  EXPECT_TRUE(expect_laws(request_of({"nw", "dws_30sm"}, after_l1), 3).checks_passed);
+  EXPECT_TRUE(expect_laws(request_of({"gups fft", "dws_30sm"}, sets), 3).checks_passed);
+}
+
+TEST(GpuLawsOfSectors, SleepingAndTheOrderOfTicksChangeNothingWithTinyQueues) {
+  for (const char* merges : {"1", "3"}) {  // none, and some that wait for other sectors than the first
+    std::vector<std::string> sets{"sector_bytes=32", "l2.bytes=65536"};
+    for (const std::string& set : tiny_queues())
+      sets.push_back(set.find("miss_merges") == set.npos ? set : set.substr(0, set.find('=') + 1) + merges);
+    for (const char* workload : {"gups", "nw"}) {
+      SCOPED_TRACE(workload);
+      EXPECT_TRUE(expect_laws(request_of({workload, "dws_30sm"}, sets), 3).checks_passed);
+    }
+  }
+}
+
 /// Every workload on every machine: takes long, and runs in ./check --all.
 TEST(GpuLawsMatrix, DISABLED_SleepingAndTheOrderOfTicksChangeNothing) {
   for (const char* name :

@@ -125,6 +125,7 @@ class OneSmForBoth final : public SmPartitioner {
     return shared;
   }
   bool shares_sms() const override { return true; }
+  void archive(Archive&) override {}
 };
 
 enum class Meet : u8 { kAsConfigured, kInOneSm };

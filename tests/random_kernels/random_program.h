@@ -14,6 +14,7 @@ class RandomProgram final : public Program {
   void initialise(GuestMemory& memory) override;
   std::optional<Launch> next(GuestMemory&) override;
   CheckResult check(const GuestMemory& memory) const override;
+  void archive(Archive& a) override { a(launched_); }
 
   /// Of the threads' rows and the sums.
   u64 digest(const GuestMemory& memory) const;

@@ -96,6 +96,10 @@ std::vector<KernelCase> exact_cases() {
                        wmma_text(w, by_rows), 1, 32, wmma_problem(rng, w, by_rows).in, matrix_cases::kBytesOut});
     }
   }
+  constexpr u32 kBlocks = 64;
+  for (const char* rounding : {"", ".rz", ".rm", ".rp"})
+    cases.push_back({fmt::format("mma of f64{}", rounding), matrix_cases::mma_f64_text(rounding), kBlocks, 32,
+                     matrix_cases::doubles(rng, kBlocks), u64{kBlocks} * 32 * 16});
   const std::vector<u8> nothing(16);
   for (const u32 count : {1u, 2u, 4u})
     for (const bool transposed : {false, true})

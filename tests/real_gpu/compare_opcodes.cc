@@ -95,13 +95,15 @@ Tally tally(const opcodes::Row& row, const Tuples& values, const std::vector<u64
 
 }  // namespace
 
-u32 compare_opcodes(Gpu& gpu, u32 cases) {
+u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only) {
   using namespace opcodes;
   u32 differing_rows = 0, rows = 0, refused = 0, differs = 0;
   const std::pair<const char*, Rows> tables[] = {{"integer", integer_rows()}, {"float", float_rows()},
                                                  {"half", half_rows()},       {"half compare", half_compare_rows()},
-                                                 {"convert", convert_rows()}, {"approx", approx_rows()}};
+                                                 {"convert", convert_rows()}, {"approx", approx_rows()},
+                                                 {"video", video_rows()}};
   for (const auto& [stream, table] : tables) {
+    if (!only.empty() && only != stream) continue;
     for (const Row& row : table) {
       const Tuples values = operand_tuples(row, stream, cases);
       const ptx::Operation operation = operation_of(row);

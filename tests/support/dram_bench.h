@@ -26,7 +26,7 @@ struct ScriptedRequest {
   bool write = false;
   TenantId tenant{};
   u8 walk_level = 0;
-  u64 words = ~u64{0};  // that a write carries
+  u64 words = ~u64{0};  // that a write carries, or a read wants
 };
 struct SeenReply {
   u32 tag = 0;
@@ -73,6 +73,7 @@ class ScriptedSource final : public Unit {
   void explain(std::ostream& out) const override {
     if (sent < script.size()) out << script.size() - sent << " requests are left to send\n";
   }
+  void archive(Archive& a) { a(to, back, sent, replies); }
 
   Link<DramRequest> to;
   Link<DramReply> back;
@@ -146,12 +147,24 @@ class DramBench {
     return n < some.size() ? some[n].cycle : 0;
   }
 
-  /// Every statistic by name; broken identities throw.
+  /// Every statistic of the channel by name; broken identities throw.
   std::string statistics() {
     StatTree tree(tenants_);
     tree.add("dram", channel.stats);
     tree.check_identities();
     return tree.csv();
+  }
+  /// Those of its scheduler and its books too.
+  StatTree all_statistics() {
+    StatTree tree(tenants_);
+    tree.add("dram", channel.stats);
+    tree.add("scheduler", channel.scheduler());
+    if (channel.blame.on()) tree.add("blame", static_cast<Blame&>(channel.blame));
+    return tree;
+  }
+  void archive(Archive& a) {
+    StatTree tree = all_statistics();
+    a(scheduler, channel, sources, tree, commands);
   }
   u64 total(const PerTenant<Counter>& counters) const {
     u64 sum = 0;

@@ -28,6 +28,7 @@ class ForwardingStream : public InstStream {
   }
   std::string whereabouts(WarpRef warp) const override { return inner_.whereabouts(warp); }
   std::optional<std::string> find_endless_loop() override { return inner_.find_endless_loop(); }
+  void archive(Archive& a) override { inner_.archive(a); }
   bool serves_threads() const override { return inner_.serves_threads(); }
 
  private:

@@ -18,7 +18,7 @@ struct Machine {
 constexpr Machine kMachines[] = {
     {"gddr5_fermi", DramStandardName::kGddr5, 924, 700, 128}, {"gddr5_mask", DramStandardName::kGddr5, 1674, 1020, 128},
     {"ddr3_simt", DramStandardName::kDdr3, 800, 2000, 64},    {"hbm2", DramStandardName::kHbm2, 1000, 1500, 128},
-    {"gddr5_32", DramStandardName::kGddr5, 924, 924, 32},
+    {"gddr5_32", DramStandardName::kGddr5, 924, 924, 32},     {"hbm3", DramStandardName::kHbm3, 1600, 1980, 64},
 };
 
 class DramMachine : public testing::TestWithParam<Machine> {
@@ -222,6 +222,52 @@ TEST(DramWrites, WaitWhileReadsDoAndAreDrainedInBatches) {
   for (u32 i = 0; i + 1 < batches.size(); ++i) EXPECT_GE(batches[i], 8u) << "from 12 down to 4, and what arrives";
   EXPECT_EQ(bench.of(Kind::kWrite).size(), 100u);
   EXPECT_EQ(bench.of(Kind::kRead).size(), 400u);
+}
+
+// A burst of GDDR5 has 32 bytes, 8 words.
+TEST(DramWrites, ThatCoverPartsOfBurstsReadThemFirstIfMemoryHasNoMasks) {
+  DramConfig config = gddr5();
+  config.partial_writes = PartialWrites::kRead;
+  DramBench bench(config, {});
+  bench.send({.at = 0, .place = {0, 0, 1, 0}, .write = true, .words = 0xff});      // a whole burst
+  bench.send({.at = 2000, .place = {0, 1, 1, 0}, .write = true, .words = 0x100});  // a word of the second one
+  bench.send({.at = 4000, .place = {0, 2, 1, 0}, .write = false, .words = 0x1});   // reads need nothing else
+  bench.run();
+  const auto reads = bench.of(Kind::kRead), writes = bench.of(Kind::kWrite);
+  ASSERT_EQ(writes.size(), 2u);
+  ASSERT_EQ(reads.size(), 2u);
+  EXPECT_EQ(writes[0].bank, 0u);
+  EXPECT_EQ(reads[0].bank, 1u);
+  EXPECT_EQ(writes[1].bank, 1u);
+  EXPECT_GE(writes[1].cycle, reads[0].cycle + bench.full.timing.cl + bench.full.burst_cycles())
+      << "not before it is read";
+  EXPECT_EQ(reads[1].bank, 2u);
+  EXPECT_EQ(bench.total(bench.channel.stats.data.reads_for_writes), 1u);
+  EXPECT_EQ(bench.sources[0]->replies.size(), 1u) << "nobody hears of a read for a write";
+  EXPECT_TRUE(bench.channel.idle());
+  bench.statistics();
+}
+
+TEST(DramWrites, ThatAreReadFirstAllGetThereHoweverShortTheQueues) {
+  for (const u32 entries : {2u, 3u, 128u}) {
+    DramConfig config = gddr5();
+    config.partial_writes = PartialWrites::kRead;
+    config.read_entries = entries;
+    config.write_entries = entries;
+    config.write_high = entries;
+    config.write_low = 1;
+    DramBench bench(config, {.sources = 2});
+    for (u32 i = 0; i < 200; ++i) bench.send({.at = 0, .place = {0, i % 16, i % 3, i / 16 * 128}, .words = 1}, 0);
+    for (u32 i = 0; i < 300; ++i)
+      bench.send({.at = 0, .place = {0, i % 16, 4 + i % 5, i / 16 * 128}, .write = true, .words = i % 4 ? 1u : 0xffu},
+                 1);
+    ASSERT_EQ(bench.run(), Scheduler::End::kIdle);
+    ASSERT_TRUE(bench.channel.idle()) << bench.scheduler.explain();
+    EXPECT_EQ(bench.of(Kind::kWrite).size(), 300u);
+    EXPECT_EQ(bench.of(Kind::kRead).size(), 200u + 225u);
+    EXPECT_EQ(bench.sources[0]->replies.size(), 200u);
+    bench.statistics();
+  }
 }
 
 TEST(DramWrites, AreServedWhenNothingElseWaitsAndAreNotAnswered) {

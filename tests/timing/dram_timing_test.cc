@@ -289,5 +289,19 @@ TEST(DramTiming, AWriteTakesOnlyTheBurstsThatHaveWords) {
   }
 }
 
+TEST(DramTiming, AReadTakesOnlyTheBurstsThatAreWanted) {
+  const std::pair<u64, u32> kCases[] = {{~u64{0}, 4}, {0xff, 1}, {0xff00'0000, 1}, {0xff00'00ff, 2}};
+  for (const auto& [words, bursts] : kCases) {
+    DramBench bench(plain(), {.line_bytes = 128});
+    bench.send({.place = {.row = 1}, .words = words});
+    bench.read(0, 0, 1, 128);
+    bench.run();
+    const auto reads = bench.of(Kind::kRead);
+    ASSERT_EQ(reads.size(), 2u);
+    EXPECT_EQ(reads[1].cycle - reads[0].cycle, bursts * kBurst);
+    EXPECT_EQ(bench.total(bench.channel.stats.data.bus_cycles), (4 + bursts) * kBurst);
+  }
+}
+
 }  // namespace
 }  // namespace terrace

@@ -28,6 +28,7 @@ class RandomPartitioner final : public SmPartitioner {
     return next;
   }
   Cycle appointment() const override { return next_; }
+  void archive(Archive& a) override { a(rng_, next_); }
 
  private:
   const bool preempts_;

@@ -247,6 +247,7 @@ TEST(Deadlocks, SayWhoWaitsForWhat) {
       return Launch{.kernel = "lopsided", .grid = {1, 1, 1}, .block = {64, 1, 1}, .arguments = {}};
     }
     CheckResult check(const GuestMemory&) const override { return {}; }
+    void archive(Archive&) override {}
   } program;
   GuestMemory memory(PageSize::k4K);
   program.allocate(memory);

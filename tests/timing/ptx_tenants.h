@@ -59,6 +59,7 @@ class PtxProgram final : public Program {
     return launch;
   }
   CheckResult check(const GuestMemory&) const override { return {true, ""}; }
+  void archive(Archive& a) override { a(launched_); }
   const Buffer<u32>& buffer(u32 number) const { return buffers_[number]; }
 
  private:

@@ -88,6 +88,7 @@ class ScriptedStream : public InstStream {
     return BlockRef(blocks_.size() - 1);
   }
   std::string whereabouts(WarpRef) const override { return "in a script"; }
+  void archive(Archive& a) override { a(warps_per_block_, launches_, blocks_, ended, atomic_lanes); }
 
   const DecodedInst& peek(WarpRef warp) const override {
     const State& state = blocks_[index(warp) / 64].warps[index(warp) % 64];
@@ -173,6 +174,7 @@ class ScriptProgram final : public Program {
     return launch;
   }
   CheckResult check(const GuestMemory&) const override { return {true, ""}; }
+  void archive(Archive& a) override { a(left_); }
 
   std::function<void()> between_launches;
   u32 streams = 1;  // with more than one the host does not wait

@@ -27,6 +27,8 @@ class ScriptedPartitioner final : public SmPartitioner {
   explicit ScriptedPartitioner(Divide divide) : divide_(std::move(divide)) {}
   SmPlan divide(const Situation& situation, const SmPlan& plan) override { return divide_(situation, plan); }
   bool by_epochs() const override { return true; }
+  /// What the function remembers is the test's.
+  void archive(Archive&) override {}
 
  private:
   Divide divide_;

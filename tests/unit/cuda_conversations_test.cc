@@ -1,22 +1,42 @@
-// The conversations that fuzzing the protocol begins from are good ones: otherwise it would not get far.
+// What fuzzing the protocol begins from are good conversations: otherwise it would not get far.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "fuzz/protocol_seeds.h"
-#include "fuzz/try_conversation.h"
+#include "fuzz/try_clients.h"
 
 namespace terrace::cuda {
 namespace {
 
+void expect_success(const std::vector<Status>& ends, size_t calls) {
+  ASSERT_EQ(ends.size(), calls);
+  for (size_t i = 0; i < calls; ++i) EXPECT_EQ(ends[i], Status::kSuccess) << "call " << i;
+}
+
 TEST(CudaConversations, OfTheSeedsSucceedButForAFaultAtTheEnd) {
   const std::vector<std::vector<u8>> seeds = protocol_seeds();
-  ASSERT_EQ(seeds.size(), 2u);
-  for (const std::vector<u8>& seed : seeds) {
-    const std::vector<Status> ends = try_conversation(seed);
-    ASSERT_GT(ends.size(), 15u);
-    for (size_t i = 0; i + 1 < ends.size(); ++i) EXPECT_EQ(ends[i], Status::kSuccess) << "call " << i;
-    EXPECT_EQ(ends.back(), &seed == &seeds.back() ? Status::kIllegalAddress : Status::kSuccess);
-  }
+  ASSERT_EQ(seeds.size(), 3u);
+  const auto memory = try_clients(seeds[0]);
+  ASSERT_EQ(memory.size(), 1u);
+  expect_success(memory[0], 20);
+  auto kernels = try_clients(seeds[1]);
+  ASSERT_EQ(kernels.size(), 2u);
+  expect_success(kernels[0], 22);
+  ASSERT_FALSE(kernels[1].empty());
+  EXPECT_EQ(kernels[1].back(), Status::kIllegalAddress);
+  kernels[1].pop_back();
+  expect_success(kernels[1], 4);
+}
+
+TEST(CudaConversations, OfClientsThatSendNonsenseEndWithoutHarmToOthers) {
+  auto ends = try_clients(protocol_seeds()[2]);  // checks what a client that comes last is answered
+  ASSERT_EQ(ends.size(), 4u);
+  ASSERT_EQ(ends[0].size(), 4u);  // greeted in parts
+  EXPECT_EQ(ends[0][2], Status::kMemoryAllocation);
+  ends[0].erase(ends[0].begin() + 2);
+  expect_success(ends[0], 3);
+  expect_success(ends[1], 1);  // sends less than it said
+  expect_success(ends[2], 1);  // sends no message
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ const std::string kPtx =
     "ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [value];\nst.global.u32 [%rd1], %r1;\nret;\n}\n"
     ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.visible .entry takes() {\n"
     "{ .param .b64 p; .param .b64 r; st.param.b64 [p], 8; call (r), malloc, (p); }\nret;\n}\n"
+    ".func down() { call down; ret; }\n.visible .entry recurses() { call down; ret; }\n"
     ".visible .entry odd() {\n.reg .b32 %r<4>;\nwgmma.fence.sync.aligned;\nret;\n}\n";
 
 TEST(FatBinary, GivesItsPtx) {
@@ -139,6 +140,26 @@ TEST(CudaSession, CountsTheDeviceHeapAsMemory) {
   EXPECT_EQ(launch(), Status::kSuccess);
   EXPECT_EQ(launch(), Status::kSuccess) << "it is counted once";
   EXPECT_EQ(session.allocate(kMemory / 2 + 4096), 0u);
+}
+
+TEST(CudaSession, CountsTheStackOfRecursionAsMemory) {
+  Session session;
+  const auto stack = [&](u64 bytes) { return session.ask(Call::kStackBytes, Writer().u32(1).u64(bytes)).status; };
+  EXPECT_EQ(session.ask(Call::kStackBytes, Writer().u32(0).u64(0)).reader().u64(), 1024u);
+  EXPECT_EQ(stack((512 << 10) + 1), Status::kInvalidValue);
+  EXPECT_EQ(session.ask(Call::kStackBytes, Writer().u32(1)).status, Status::kInvalidValue);
+  const u32 module = session.load();
+  const u32 kernel = session.ask(Call::kKernel, Writer().u32(module).text("recurses")).reader().u32();
+  const auto launch = [&](u32 blocks) {
+    Writer fields;
+    fields.u32(kernel).u32(blocks).u32(1).u32(1).u32(32).u32(1).u32(1).u64(0).u64(0).u32(0);
+    return session.ask(Call::kLaunch, fields).status;
+  };
+  // Twice the stacks of all threads must fit: of five blocks, 2 x 5 x 32 x kMemory / 256 = 1.25 kMemory, they do not.
+  EXPECT_EQ(stack(kMemory / 256), Status::kSuccess);
+  EXPECT_EQ(launch(5), Status::kLaunchOutOfResources);
+  EXPECT_EQ(stack(1024), Status::kSuccess);
+  EXPECT_EQ(launch(5), Status::kSuccess);
 }
 
 TEST(CudaSession, RefusesAKernelItCannotExecuteAndRunsTheOthers) {

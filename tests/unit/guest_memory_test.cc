@@ -3,7 +3,11 @@
 #include "frontend/guest_memory.h"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+
+#include "engine/archive.h"
 #include "frontend/inst_stream.h"
 #include "unit/ptx_harness.h"
 
@@ -212,6 +216,105 @@ TEST(GuestMemory, FreeingWhatIsNoBufferIsRefused) {
   EXPECT_THAT(refusal([&] { memory.free({first.raw + 4096}); }), HasSubstr("where no buffer begins"));
   memory.free(first);
   EXPECT_THAT(refusal([&] { memory.free(first); }), HasSubstr("freed twice: it lies in \"buffer\""));
+}
+
+std::vector<std::byte> saved(GuestMemory& memory) {
+  SavedState state;
+  memory.archive(state);
+  return state.take();
+}
+void restore(GuestMemory& memory, const std::vector<std::byte>& bytes) {
+  RestoredState state(bytes);
+  memory.archive(state);
+}
+
+/// Near and far buffers, holes between them, second mappings of both kinds, protected ones.
+void fill(GuestMemory& memory) {
+  const u64 page = static_cast<u64>(memory.page_size());
+  const Buffer<u32> first(memory, "first", 5000), gone(memory, "gone", 3 * page / 4), kept(memory, "kept", 10);
+  const Buffer<u32> shared(memory, "shared", 2 * page / 4 + 1);
+  shared.map_again(memory, "again", Permission::kReadOnly);
+  const Buffer<u32> far(memory, "far", {u64{1} << 40}, 100000), table(memory, "table", 7);
+  far.map_again(memory, "near_far", Permission::kReadWrite);
+  kept.map_again(memory, "whole", Permission::kReadWrite);
+  first.set(memory, 4999, 1);
+  kept.set(memory, 3, 2);
+  shared.set(memory, 2 * page / 4, 3);
+  far.set(memory, 99999, 4);
+  table.set(memory, 6, 5);
+  kept.free(memory);
+  gone.free(memory);
+  table.protect(memory, Permission::kReadOnly);
+  memory.define_symbol("table", table.address(), 28);
+}
+
+TEST(SavedMemory, IsTheSameInEveryRespectWhateverWasThereBefore) {
+  for (const PageSize page : {PageSize::k4K, PageSize::k64K}) {
+    GuestMemory memory(page), other(page);
+    fill(memory);
+    memory.take_page_changes();
+    memory.protect(memory.symbol("table").first, Permission::kReadWrite);
+    const Buffer<u64> junk(other, "junk", 100000), far_junk(other, "far junk", {u64{1} << 40}, 1000);
+    for (const Buffer<u64>& each : {junk, far_junk, junk.map_again(other, "junk again", Permission::kReadWrite)})
+      std::ranges::fill(each.write(other), ~u64{0});
+    restore(other, saved(memory));
+    EXPECT_EQ(other.digest(), memory.digest());
+    EXPECT_EQ(other.footprint_bytes(), memory.footprint_bytes());
+    EXPECT_EQ(other.host_write_count(), memory.host_write_count());
+    EXPECT_EQ(other.symbol("table").first, memory.symbol("table").first);
+    const VirtAddr gone{kBase + (20000 + static_cast<u64>(page) - 1) / static_cast<u64>(page) * static_cast<u64>(page)};
+    ASSERT_NE(memory.freed(gone), nullptr);
+    ASSERT_NE(other.freed(gone), nullptr);
+    EXPECT_EQ(other.freed(gone)->name, memory.freed(gone)->name);
+    ASSERT_EQ(other.allocations().size(), memory.allocations().size());
+    for (u64 i = 0; i < memory.allocations().size(); ++i) {
+      const GuestMemory::Allocation &one = memory.allocations()[i], &two = other.allocations()[i];
+      EXPECT_EQ(two.name, one.name);
+      EXPECT_EQ(two.first, one.first);
+      EXPECT_EQ(two.bytes, one.bytes);
+      const u64 last = one.first.raw + (one.bytes - 1) / 4 * 4;
+      EXPECT_TRUE(other.contains({last}, 4));
+      EXPECT_EQ(other.writable({last}, 4), memory.writable({last}, 4)) << one.name;
+      EXPECT_EQ(std::ranges::count(other.read(one.first, one.bytes), u8{0}),
+                std::ranges::count(memory.read(one.first, one.bytes), u8{0}));
+      if (one.name != "again" && one.name != "shared") continue;
+      other.write(one.first, 1)[0] = 9;
+      memory.write(one.first, 1)[0] = 9;
+    }
+    EXPECT_EQ(other.digest(), memory.digest()) << "mappings show the same bytes";
+    // From here on both do the same.
+    for (GuestMemory* each : {&memory, &other}) {
+      each->allocate("small", 100);
+      each->allocate("larger", 200'000);
+      each->free({u64{1} << 40});
+    }
+    EXPECT_TRUE(saved(other) == saved(memory));
+    EXPECT_EQ(other.take_page_changes().size(), memory.take_page_changes().size());
+    EXPECT_EQ(other.take_host_writes().size(), memory.take_host_writes().size());
+  }
+}
+
+TEST(SavedMemory, ZerosTakeNoRoomAndAreNotTouched) {
+  constexpr u64 kBytes = u64{4} << 30;
+  GuestMemory memory(PageSize::k4K), other(PageSize::k4K);
+  const Buffer<u64> buffer(memory, "buffer", kBytes / 8);
+  buffer.set(memory, 12345678, 7);
+  buffer.set(memory, kBytes / 8 - 1, 8);
+  const std::vector<std::byte> bytes = saved(memory);
+  EXPECT_LT(bytes.size(), 200'000u) << "two pieces of 64 KB, and a bit for each";
+  restore(other, bytes);
+  std::vector<u8> pages(kBytes / 4096);
+  ASSERT_EQ(mincore(other.at(buffer.address()), kBytes, pages.data()), 0);
+  EXPECT_LT(std::ranges::count_if(pages, [](u8 page) { return (page & 1) != 0; }), 1024) << "4 MB, of huge pages too";
+  EXPECT_EQ(buffer.get(other, 12345678), 7u);
+  EXPECT_EQ(buffer.get(other, kBytes / 8 - 1), 8u);
+  EXPECT_EQ(buffer.get(other, 0), 0u);
+}
+
+TEST(SavedMemory, IsRefusedWhereItsPagesHaveAnotherSize) {
+  GuestMemory memory(PageSize::k4K), other(PageSize::k64K);
+  const std::vector<std::byte> bytes = saved(memory);
+  EXPECT_THROW(restore(other, bytes), ModelError);
 }
 
 }  // namespace

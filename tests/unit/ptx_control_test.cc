@@ -1,6 +1,8 @@
 // Control flow: lanes that part and meet, exits, calls, barriers, warps of any width. Each kernel stores one word per
 // thread; the expected words are computed here, thread by thread.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -158,6 +160,47 @@ OUT: ret;
     const u32 called = t < 8 ? t : t + 100 < 120 ? t + 100 : t + 200;
     EXPECT_EQ(result[t], t % 2 == 1 ? called : 7u) << t;
   }
+}
+
+TEST(PtxControl, RecursionIsAsDeepAsTheStackAllows) {
+  // Each call keeps 16 bytes: its own number, which it adds when the deeper ones have returned. sum(n) = n + ... + 1.
+  const std::string text = per_thread(R"(
+    mov.u32 %r5, 500; { .param .b32 a; st.param.b32 [a], %r5; .param .b32 b; call (b), sum, (a); ld.param.b32 %r10, [b]; })",
+                                      R"(
+.func (.param .b32 r) sum(.param .b32 n) {
+  .local .align 4 .b8 own[16]; .reg .pred %p; .reg .b32 %n, %m, %x;
+  ld.param.u32 %n, [n]; mov.u32 %x, 0; setp.eq.u32 %p, %n, 0; @%p bra DONE;
+  st.local.u32 [own+8], %n; sub.u32 %m, %n, 1;
+  { .param .b32 a; st.param.b32 [a], %m; .param .b32 b; call.uni (b), sum, (a); ld.param.b32 %x, [b]; }
+  ld.local.u32 %n, [own+8]; add.u32 %x, %x, %n;
+DONE: st.param.b32 [r], %x; ret;
+}
+)");
+  const auto run = [&](u64 stack_bytes) {
+    Harness harness(text);
+    harness.machine.set_stack_bytes(stack_bytes);
+    const auto out = harness.buffer("out", std::vector<u32>(33));
+    harness.run(1, 33, out);
+    return harness.read(out)[32];
+  };
+  // The first call is known; 500 more take 16 bytes each.
+  EXPECT_EQ(run(8000), 500 * 501 / 2);
+  EXPECT_THAT(refusal([&] { run(7984); }),
+              testing::HasSubstr("calls sum at depth 501, deeper than the stack of 8000 "));
+  EXPECT_THAT(refusal([&] { run(1024); }), testing::HasSubstr("or give it a larger stack"));
+}
+
+TEST(PtxControl, SharedMemoryForTheToolkitLiesBesideThatOfTheKernel) {
+  const std::string own = ".shared .align 4 .b8 own[128];\n";
+  const std::string body = R"(
+    shl.b32 %r5, %r1, 2; mov.u32 %r6, own; add.u32 %r6, %r6, %r5; st.shared.u32 [%r6], %r1;
+    mov.u32 %r7, %reserved_smem_offset_1; add.u32 %r7, %r7, %r5; add.u32 %r8, %r1, 1000; st.shared.u32 [%r7+896], %r8;
+    bar.sync 0; ld.shared.u32 %r9, [%r6]; ld.shared.u32 %r10, [%r7+896]; mad.lo.u32 %r10, %r9, 10000, %r10;)";
+  const auto got = run_per_thread(per_thread(body, own), 32);
+  for (u32 t = 0; t < 32; ++t) EXPECT_EQ(got[t], t * 10000 + t + 1000);
+  Harness harness(per_thread(body, own)), without(per_thread("mov.u32 %r6, own;", own));
+  EXPECT_EQ(harness.machine.code(0, "k").static_shared_bytes, 128u + 1024);
+  EXPECT_EQ(without.machine.code(0, "k").static_shared_bytes, 128u);
 }
 
 TEST(PtxControl, EndlessRecursionIsAFaultThatNamesTheFunction) {

@@ -47,6 +47,31 @@ inline std::string mma_text(const Mma& mma) {
   return text + "ret;\n}\n";
 }
 
+/// The same of doubles: in has A's, B's and both of C's for each thread, out two of D.
+inline std::string mma_f64_text(const std::string& rounding) {
+  return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n"
+         ".reg .f64 %f<4>; .reg .b32 %t, %i, %n; .reg .b64 %in, %out, %off;\n"
+         "ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %i, %ctaid.x;\n"
+         "mov.u32 %n, %ntid.x; mad.lo.u32 %i, %i, %n, %t; mul.wide.u32 %off, %i, 32; add.u64 %in, %in, %off;\n"
+         "mul.wide.u32 %off, %i, 16; add.u64 %out, %out, %off;\n"
+         "ld.global.f64 %f0, [%in]; ld.global.f64 %f1, [%in+8]; ld.global.v2.f64 {%f2, %f3}, [%in+16];\n"
+         "mma.sync.aligned.m8n8k4.row.col" +
+         rounding +
+         ".f64.f64.f64.f64 {%f2, %f3}, {%f0}, {%f1}, {%f2, %f3};\n"
+         "st.global.v2.f64 [%out], {%f2, %f3}; ret;\n}\n";
+}
+/// Numbers around 1, in every other block any bits.
+inline std::vector<u8> doubles(Rng& rng, u32 blocks) {
+  std::vector<u64> made(u64{blocks} * 32 * 4);
+  for (u64 i = 0; i < made.size(); ++i) {
+    made[i] = rng.next();
+    if (i / 128 % 2 == 0) made[i] = (made[i] & 0x800f'ffff'ffff'ffff) | (1019 + rng.below(8)) << 52;
+  }
+  std::vector<u8> bytes(made.size() * 8);
+  std::memcpy(bytes.data(), made.data(), bytes.size());
+  return bytes;
+}
+
 inline std::vector<Mma> all_mma() {
   std::vector<Mma> all;
   const auto add = [&](const std::string& shape, const std::string& factors, const std::string& sums, u32 m, u32 k,

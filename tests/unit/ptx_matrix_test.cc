@@ -223,6 +223,40 @@ TEST(PtxMma, RandomSumsAreWithinTheirBound) {
   }
 }
 
+/// Of f64: chains of fused multiply-adds, which round in the order of k. The layout is the ISA's.
+TEST(PtxMma, DoublesAreMultipliedAndAddedOneAfterTheOther) {
+  for (const std::string rounding : {"", ".rn"}) {
+    Harness harness(matrix_cases::mma_f64_text(rounding));
+    Rng rng(5, "mma of doubles");
+    const std::vector<u8> bytes = matrix_cases::doubles(rng, 1);
+    std::vector<double> in(32 * 4);
+    std::memcpy(in.data(), bytes.data(), bytes.size());
+    double a[8][4], b[4][8], c[8][8];
+    for (u32 lane = 0; lane < 32; ++lane) {
+      a[lane / 4][lane % 4] = in[lane * 4];
+      b[lane % 4][lane / 4] = in[lane * 4 + 1];
+      for (u32 e = 0; e < 2; ++e) c[lane / 4][lane % 4 * 2 + e] = in[lane * 4 + 2 + e];
+    }
+    const auto from = harness.buffer("in", in);
+    const auto out = harness.buffer("out", std::vector<double>(64));
+    harness.run(1, 32, from, out);
+    const auto got = harness.read(out);
+    for (u32 lane = 0; lane < 32; ++lane)
+      for (u32 e = 0; e < 2; ++e) {
+        const u32 row = lane / 4, col = lane % 4 * 2 + e;
+        double sum = c[row][col];
+        for (u32 k = 0; k < 4; ++k) sum = std::fma(a[row][k], b[k][col], sum);
+        EXPECT_EQ(got[lane * 2 + e], sum) << row << " " << col;
+      }
+  }
+  EXPECT_THAT(refusal([] {
+                Harness(kernel_text({},
+                                    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0}, {%fd0}, "
+                                    "{%fd1}, {%fd2, %fd3}; ret;"));
+              }),
+              HasSubstr("1 registers are given for a fragment of 2"));
+}
+
 TEST(PtxMma, NeedsAllLanesOfAWarp) {
   const Mma mma = all_mma()[0];
   const std::string sentence = refusal([&] { run_mma(mma, std::vector<u32>(u64{16} * (mma.a + mma.b + mma.c))); });
@@ -240,7 +274,7 @@ TEST(PtxMma, RefusesOtherFormsByName) {
        {"mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32x", "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32",
         "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", "mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16",
-        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64",
         "mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"})
     EXPECT_THAT(refusal_of(opcode + operands), HasSubstr("this form is not supported; there are .row.col")) << opcode;
@@ -356,8 +390,46 @@ TEST(PtxWmma, AllLanesMustNameTheSameMatrix) {
   EXPECT_THAT(run(into + "[%rd0+4];"), HasSubstr("reads 8 bytes at"));
 }
 
+/// Of f64, in all layouts and with strides beyond the row or column; what lies between rows stays as it is.
+TEST(PtxWmma, DoublesOfEachLayoutAreMultipliedAndAddedInTheOrderOfK) {
+  const auto at = [](bool rows, u32 row, u32 col, u32 stride) {
+    return rows ? row * stride + col : col * stride + row;
+  };
+  for (u32 layouts = 0; layouts < 16; ++layouts) {
+    const bool a_rows = layouts & 1, b_rows = layouts & 2, c_rows = layouts & 4, d_rows = layouts & 8;
+    const auto word = [](bool rows) { return rows ? "row" : "col"; };
+    Harness harness(kernel_text({"u64 a", "u64 b", "u64 c", "u64 d"},
+                                fmt::format(R"(
+      ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c]; ld.param.u64 %rd4, [d]; mov.u32 %r1, 12;
+      wmma.load.a.sync.aligned.{0}.m8n8k4.global.f64 {{%fd1}}, [%rd1], %r1;
+      wmma.load.b.sync.aligned.{1}.m8n8k4.f64 {{%fd2}}, [%rd2], %r1;
+      wmma.load.c.sync.aligned.{2}.m8n8k4.f64 {{%fd3, %fd4}}, [%rd3], %r1;
+      wmma.mma.sync.aligned.{0}.{1}.m8n8k4.f64.f64.f64.f64.rn {{%fd5, %fd6}}, {{%fd1}}, {{%fd2}}, {{%fd3, %fd4}};
+      wmma.store.d.sync.aligned.{3}.m8n8k4.f64 [%rd4], {{%fd5, %fd6}}, %r1; ret;)",
+                                            word(a_rows), word(b_rows), word(c_rows), word(d_rows))));
+    Rng rng(7, "wmma of doubles");
+    std::vector<double> a(96), b(96), c(96);
+    for (std::vector<double>* each : {&a, &b, &c})
+      for (double& value : *each) value = static_cast<double>(rng.below(1u << 20)) * 0x1.23456789p-10 - 300;
+    const auto out = harness.buffer("d", std::vector<double>(96, 77));
+    harness.run(1, 32, harness.buffer("a", a), harness.buffer("b", b), harness.buffer("c", c), out);
+    const auto got = harness.read(out);
+    std::vector<double> expected(96, 77);
+    for (u32 row = 0; row < 8; ++row) {
+      for (u32 col = 0; col < 8; ++col) {
+        double sum = c[at(c_rows, row, col, 12)];
+        for (u32 k = 0; k < 4; ++k) sum = std::fma(a[at(a_rows, row, k, 12)], b[at(b_rows, k, col, 12)], sum);
+        expected[at(d_rows, row, col, 12)] = sum;
+      }
+    }
+    EXPECT_EQ(got, expected) << layouts;
+  }
+}
+
 TEST(PtxWmma, RefusesOtherFormsByName) {
-  EXPECT_THAT(refusal_of("wmma.load.a.sync.aligned.row.m8n8k4.f64 {%r1}, [%rd0];"),
+  EXPECT_THAT(refusal_of("wmma.load.c.sync.aligned.row.m16n16k16.f64 {%r1}, [%rd0];"),
+              HasSubstr("this form is not supported"));
+  EXPECT_THAT(refusal_of("wmma.mma.sync.aligned.row.col.m8n8k4.f32.f64.f64.f64 {%r1}, {%r1}, {%r1}, {%r1};"),
               HasSubstr("this form is not supported"));
   EXPECT_THAT(refusal_of("wmma.load.a.sync.aligned.row.m16n16k8.f16 {%r1}, [%rd0];"),
               HasSubstr("this form is not supported"));

@@ -73,6 +73,7 @@ Rows half_rows();
 Rows half_compare_rows();
 Rows convert_rows();
 Rows approx_rows();
+Rows video_rows();
 
 inline u64 one_bits(const reference::Shape& shape) {
   return static_cast<u64>(1 - shape.min_exponent) << (shape.precision - 1);

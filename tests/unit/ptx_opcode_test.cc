@@ -50,6 +50,9 @@ TEST(PtxOpcode, ComparisonsOfHalvesMatchMpfr) {
 TEST(PtxOpcode, ConversionsMatchMpfrBitForBit) {
   check_rows(convert_rows(), "convert");
 }
+TEST(PtxOpcode, VideoInstructionsMatch128BitArithmetic) {
+  check_rows(video_rows(), "video");
+}
 TEST(PtxOpcode, ApproximateInstructionsAreWithinTheirBounds) {
   check_rows(approx_rows(), "approx");
 }

@@ -175,12 +175,6 @@ TEST(PtxReader, TensorInstructionsOfWarpGroupsAreRefusedWithARemedy) {
             "test.ptx:11: wgmma.fence.sync.aligned: this tensor instruction is not supported; use mma or wmma instead");
 }
 
-TEST(PtxReader, VideoInstructionsAreRefusedWithARemedy) {
-  EXPECT_EQ(refusal_of("vabsdiff4.u32.u32.u32 %r1, %r2, %r3, %r4;"),
-            "test.ptx:11: vabsdiff4.u32.u32.u32: video instructions are not supported; use plain integer instructions "
-            "instead");
-}
-
 TEST(PtxReader, AModifierNobodyUnderstandsIsRefused) {
   EXPECT_EQ(refusal_of("add.frob.s32 %r1, %r2, %r3;"),
             "test.ptx:11: add.frob.s32: modifier .frob is not supported here");

@@ -54,6 +54,14 @@ class Grid {
   FunctionalCounts counts;
 };
 
+TEST(PtxTexture, OfAllLevelsTheOnlyOneIsRead) {
+  std::string text = reader("f32", "f32");
+  text.replace(text.find("tex.2d"), 6, "tex.level.2d");
+  text.insert(text.find("}];") + 2, ", 0f40000000");  // level 2
+  Grid grid(text);
+  EXPECT_EQ(grid.at(1.99f, 2.0f), 21);
+}
+
 TEST(PtxTexture, PointsAreTheTexelsUnderTheCoordinates) {
   Grid grid;
   EXPECT_EQ(grid.at(0.5f, 0.5f), 0);
@@ -191,6 +199,25 @@ TEST(PtxTexture, AnObjectThatIsNotThereIsAFaultAndSoIsMemoryThatWasFreed) {
   const u64 texture = grid.harness.machine.textures().add(grid.texture);
   grid.harness.memory.free(grid.texture.first);
   EXPECT_NE(run(texture).find("have been freed"), std::string::npos) << run(texture);
+}
+
+TEST(PtxTexture, MemoryOfWhichOnlyTheEndsAreThereAgainIsAFault) {
+  Grid grid;
+  GuestMemory& memory = grid.harness.memory;
+  constexpr u64 kPage = 4096;
+  grid.texture.first = memory.allocate("rows", 3 * kPage);
+  grid.texture.pitch = kPage;
+  const u64 texture = grid.harness.machine.textures().add(grid.texture);
+  const auto places = grid.harness.buffer("places", std::vector{0.5f, 1.5f});
+  const auto results = grid.harness.buffer("results", std::vector<float>(4));
+  memory.free(grid.texture.first);
+  VirtAddr pages[3];
+  for (VirtAddr& page : pages) page = memory.allocate("page", kPage);
+  ASSERT_EQ(pages[0].raw, grid.texture.first.raw) << "a free place is taken again";
+  memory.free(pages[1]);
+  const std::string fault =
+      refusal([&] { grid.harness.run(1, 1, texture, places.address().raw, results.address().raw); });
+  EXPECT_NE(fault.find("whose memory was freed"), std::string::npos) << fault;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "engine/check.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/stream_kind.h"
+#include "frontend/traces/opcode_table.h"
 #include "frontend/traces/trace_folder.h"
 #include "frontend/user_program.h"
 #include "run/exec.h"
@@ -281,23 +282,44 @@ TEST(Traces, ABarrierIsCompleteWhenNobodyIsMissing) {
 }
 
 TEST(Traces, UnknownOpcodesAreNamedAndTheFolderMayExplainThem) {
-  const std::string line = "1 0010 ffffffff 1 R4 HMMA.16816.F32 2 R4 R8 0 0";
+  const std::string line = "1 0010 ffffffff 1 R4 UTMALDG.2D 2 R4 R8 0 0";
   const Scratch scratch;
   const std::string folder = written(scratch, kHeader + block_of({line, line}, {line}));
   ExecOptions options;
   options.program = folder;
   const ExecResult unknown = execute_program(options);
-  EXPECT_EQ(unknown.unknown_opcodes, (std::map<std::string, u64>{{"HMMA.16816.F32", 3}}));
+  EXPECT_EQ(unknown.unknown_opcodes, (std::map<std::string, u64>{{"UTMALDG.2D", 3}}));
   EXPECT_THAT(exec_text(unknown), HasSubstr("3 instructions of each execution did nothing but issue"));
   EXPECT_EQ(unknown.total.warp_instructions, 5u);
   const RunResult run = simulate(tenant_run(folder, {"run.relaunch=false"}));
-  EXPECT_EQ(number(*tenant_of(run, 0).find("unknown_opcodes"), "HMMA.16816.F32"), 3u);
-  EXPECT_THAT(run.text, HasSubstr("HMMA.16816.F32 (3)"));
-  scratch.write("t/opcodes.toml", "[pipelines]\nspecial = [\"HMMA\"]\n");
+  EXPECT_EQ(number(*tenant_of(run, 0).find("unknown_opcodes"), "UTMALDG.2D"), 3u);
+  EXPECT_THAT(run.text, HasSubstr("UTMALDG.2D (3)"));
+  scratch.write("t/opcodes.toml", "[pipelines]\nspecial = [\"UTMALDG\"]\n");
   const ExecResult known = execute_program(options);
   EXPECT_TRUE(known.unknown_opcodes.empty());
   EXPECT_EQ(known.total.by_class[index(InstClass::kSpecial)], 3u);
   EXPECT_NE(known.code_hash, unknown.code_hash) << "the table decides what runs";
+}
+
+TEST(Traces, TensorInstructionsTakeTheTensorPipelineAsLongAsTheirShapeSays) {
+  const Scratch scratch;
+  const auto line = [](const std::string& opcode) { return "1 0010 ffffffff 1 R4 " + opcode + " 2 R4 R8 0 0"; };
+  const std::string folder =
+      written(scratch, kHeader + block_of({line("HMMA.16816.F32"), line("HMMA.1688.F32.TF32"), line("HMMA.1688.F32"),
+                                           line("IMMA.16832.S8.S8"), line("DMMA.884"), line("HGMMA.64x128x16.F32")},
+                                          {line("HMMA.4444")}));
+  const traces::OpcodeTable table = traces::OpcodeTable::read(folder);
+  // m n k, of tf32 twice, of 8 bits half, of f64 sixteen times; a quarter of what four warps do together.
+  const std::pair<const char*, u32> works[] = {
+      {"HMMA.16816.F32", 16 * 8 * 16},           {"HMMA.1688.F32.TF32", 16 * 8 * 8 * 2}, {"HMMA.1688.F32", 16 * 8 * 8},
+      {"IMMA.16832.S8.S8", 16 * 8 * 32 / 2},     {"IMMA.16864.S4.S4", 16 * 8 * 64 / 4},  {"DMMA.884", 8 * 8 * 4 * 16},
+      {"HGMMA.64x128x16.F32", 64 * 128 * 16 / 4}};
+  for (const auto& [opcode, work] : works) EXPECT_EQ(table.find(opcode).tensor_work, work) << opcode;
+  ExecOptions options;
+  options.program = folder;
+  const ExecResult known = execute_program(options);
+  EXPECT_EQ(known.total.by_class[index(InstClass::kTensor)], 6u);
+  EXPECT_EQ(known.unknown_opcodes, (std::map<std::string, u64>{{"HMMA.4444", 1}})) << "a shape that is not listed";
 }
 
 TEST(Traces, MistakesInTheTableAreToldByLine) {
@@ -312,6 +334,7 @@ TEST(Traces, MistakesInTheTableAreToldByLine) {
               AllOf(HasSubstr("opcodes.toml:2: action must be one of"), HasSubstr("did you mean \"load\"?")));
   EXPECT_THAT(table("[accesses]\nX = {action = \"load\"}\n"), HasSubstr("X needs an action and a space"));
   EXPECT_THAT(table("[accesses]\nX = {action = \"load\", space = \"global\", bytes = 3}\n"), HasSubstr("not 3"));
+  EXPECT_THAT(table("[tensor]\n70000 = [\"HMMA\"]\n"), HasSubstr("from 1 to 65535, not \"70000\""));
   EXPECT_THAT(table("[opcodes]\n"), HasSubstr("there is no section \"opcodes\""));
   EXPECT_THAT(table("[pipelines]\nfloat = [\"A\", \"A\"]\n"), HasSubstr("A is listed twice in this file"));
 }

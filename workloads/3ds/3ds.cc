@@ -75,6 +75,7 @@ class Stencil25 final : public LaunchSequence {
     launched_blocks_ = march.blocks();
     return march;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// Every point: what no launched block computes must still be zero.
   CheckResult check(const GuestMemory& memory) const override {

@@ -87,6 +87,7 @@ class BinomialOptions final : public LaunchSequence {
     launched_blocks_ = trees.blocks();
     return trees;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// Against the same tree in double, and against the formula that trees converge to. A price below a cent is compared
   /// in cents; the tree's own error falls with the number of steps and is far below the spot price over it.

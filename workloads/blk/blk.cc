@@ -73,6 +73,7 @@ class BlackScholes final : public LaunchSequence {
     launched_threads_ = pricing.blocks() * p_.threads;
     return pricing;
   }
+  void archive_host(Archive& a) override { a(launched_threads_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     NormCheck calls("call", 1e-5), puts("put", 1e-5);

@@ -101,6 +101,7 @@ class Backprop final : public LaunchSequence {
     launched_blocks_ = layer.blocks();
     return layer;
   }
+  void archive_host(Archive& a) override { a(kept_weights_, launched_blocks_); }
 
   /// The same steps in double; floors are the greatest magnitudes, since weights of both signs are around zero.
   CheckResult check(const GuestMemory& memory) const override {

@@ -137,6 +137,7 @@ class Euler final : public LaunchSequence {
     call.argument(padded_);
     return call;
   }
+  void archive_host(Archive& a) override { a(launched_cells_); }
 
   /// The steps again, in double. Momenta across the flow are around zero: errors are relative to the greatest value.
   CheckResult check(const GuestMemory& memory) const override {

@@ -82,6 +82,7 @@ class Convolution final : public LaunchSequence {
     column_blocks_ = columns.blocks();
     return columns;
   }
+  void archive_host(Archive& a) override { a(row_blocks_, column_blocks_); }
 
   /// What blocks outside the slice would write stays zero, between the two filters too.
   CheckResult check(const GuestMemory& memory) const override {

@@ -85,6 +85,7 @@ class CoulombPotential final : public LaunchSequence {
     launched_blocks_ = batch.blocks();
     return batch;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// At a sample of the points. Charges of both signs cancel: where little is left, the error is relative to what the
   /// potential is on average.

@@ -108,6 +108,7 @@ class DenseProgram : public LaunchSequence {
   Launch launch(GuestMemory&, u64 number) override {
     return benchmark_ == Benchmark::kGesummv ? launch_gesummv() : launch_walk(walks_of(benchmark_)[number % 2]);
   }
+  void archive_host(Archive& a) override { a(launched_rows_, launched_columns_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     return p_.element == Element::kF32 ? compare<float>(memory) : compare<double>(memory);

@@ -117,6 +117,7 @@ class Wavelets final : public LaunchSequence {
     transform.argument(plane_[colour]).argument(bands_[colour]);
     return transform.argument(width).argument(height).argument(p_.windows);
   }
+  void archive_host(Archive& a) override { a(launched_pixels_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const auto rgb = rgb_.read(memory);

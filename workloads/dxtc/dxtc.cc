@@ -88,6 +88,7 @@ class Dxtc final : public LaunchSequence {
     launched_blocks_ = compress.blocks();
     return compress;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// What the decoded blocks differ from the image, against the same for blocks compressed on the host.
   CheckResult check(const GuestMemory& memory) const override {

@@ -87,6 +87,7 @@ class Fft final : public LaunchSequence {
     launched_blocks_ = butterflies.blocks();
     return butterflies;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// The spectra against a transform on the host, and transformed back there against the input. Errors are relative to
   /// the greatest magnitude of a transform.

@@ -73,6 +73,7 @@ class BlockedFloydWarshall final : public LaunchSequence {
     launched_tiles_ = launch.blocks();
     return launch;
   }
+  void archive_host(Archive& a) override { a(launched_tiles_); }
 
   /// Vertex by vertex, as without tiles. In a slice the tiles of the step's row and column are computed too.
   CheckResult check(const GuestMemory& memory) const override {

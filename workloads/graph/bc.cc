@@ -108,6 +108,8 @@ class Betweenness final : public Program {
     return launch.argument(vertices());
   }
 
+  void archive(Archive& a) override { a(step_, source_, level_); }
+
   CheckResult check(const GuestMemory& memory) const override {
     std::vector<double> want(vertices(), 0);
     u64 levels = 0;

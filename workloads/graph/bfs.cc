@@ -111,6 +111,8 @@ class BreadthFirst final : public Program {
     return launch;
   }
 
+  void archive(Archive& a) override { a(launched_); }
+
   /// A whole search must agree with a queue on the host; part of one with the same levels done there one by one.
   CheckResult check(const GuestMemory& memory) const override {
     const bool whole = p_.start == Start::kSource && p_.iters == 0 && p_.slice.millionths == Fraction::kOne;

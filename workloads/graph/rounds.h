@@ -33,6 +33,7 @@ class GraphRounds : public Program {
   void allocate(GuestMemory& memory) final;
   void initialise(GuestMemory& memory) final;
   std::optional<Launch> next(GuestMemory& memory) final;
+  void archive(Archive& a) final { a(opened_, launched_); }
 
  protected:
   /// `opening`, where there is one, is a kernel that runs once, before the rounds.

@@ -112,6 +112,7 @@ class Gups final : public LaunchSequence {
     launched_threads_ = stretch.blocks() * p_.threads;
     return stretch;
   }
+  void archive_host(Archive& a) override { a(launched_threads_); }
 
   /// Xor is its own inverse: the same updates again give back the first contents. A large table is looked at in parts, so that
   /// no copy of the whole is needed; each part replays the stream, which costs little beside the simulation.

@@ -75,6 +75,7 @@ class Histogram final : public LaunchSequence {
     merging_blocks_ = merge.blocks();
     return merge;
   }
+  void archive_host(Archive& a) override { a(counting_blocks_, merging_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const auto words = words_.read(memory);

@@ -90,6 +90,7 @@ class Hotspot final : public LaunchSequence {
     grid_columns_ = grid.x;
     return pyramid;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_, grid_columns_); }
 
   /// The launches again, each as so many steps of the whole chip of which the launched blocks keep their cells.
   CheckResult check(const GuestMemory& memory) const override {

@@ -85,6 +85,7 @@ class Jpeg final : public LaunchSequence {
     launched_blocks_ = transform.blocks();
     return transform;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// To a hundredth of a grey level, or of a part in ten thousand where values are large.
   CheckResult check(const GuestMemory& memory) const override {

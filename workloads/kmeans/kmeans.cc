@@ -103,6 +103,8 @@ class KMeans final : public Program {
     return call;
   }
 
+  void archive(Archive& a) override { a(centres_, before_, launched_); }
+
   /// The whole clustering again, in double. A point within 1e-4 as near to its centre as to the reference's is right.
   CheckResult check(const GuestMemory& memory) const override {
     const auto by_point = by_point_.read(memory), by_feature = by_feature_.read(memory);

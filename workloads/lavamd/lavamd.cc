@@ -116,6 +116,7 @@ class LavaMd final : public LaunchSequence {
     launched_blocks_ = pairs.blocks();
     return pairs;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     return p_.element == Element::kF64 ? compare<double>(memory, 1e-6) : compare<float>(memory, 1e-3);

@@ -89,6 +89,7 @@ class LatticeBoltzmann final : public LaunchSequence {
     launched_blocks_ = step.blocks();
     return step;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// Every number of the last grid within 1e-6, and the mass of the cells as it was.
   CheckResult check(const GuestMemory& memory) const override {

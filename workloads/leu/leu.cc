@@ -112,6 +112,7 @@ class Leukocyte final : public LaunchSequence {
     dilate.argument(scores_).argument(dilated_).argument(p_.columns).argument(p_.rows).argument(p_.reach);
     return dilate;
   }
+  void archive_host(Archive& a) override { a(scored_columns_); }
 
   /// Scores against the same in double, relative to their mean where they are small; the dilation of the device's scores
   /// exactly.

@@ -131,6 +131,7 @@ class Libor final : public LaunchSequence {
     launched_paths_ = std::min<u64>(paths.blocks() * kThreads, p_.paths);
     return paths;
   }
+  void archive_host(Archive& a) override { a(launched_paths_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const double value = path_value(p_.steps, first_rates(p_.steps));

@@ -66,6 +66,7 @@ class Laplace final : public LaunchSequence {
     launched_blocks_ = sweep.blocks();
     return sweep;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const std::vector<float> first = first_values();

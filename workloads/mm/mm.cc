@@ -78,6 +78,7 @@ class MatrixMultiply final : public LaunchSequence {
     launched_blocks_ = product.blocks();
     return product;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     RelativeCheck comparison("C", 1e-4);

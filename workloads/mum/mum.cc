@@ -88,6 +88,7 @@ class Mummer final : public LaunchSequence {
     launched_queries_ = std::min(u64{p_.queries}, match.blocks() * kThreads);
     return match;
   }
+  void archive_host(Archive& a) override { a(launched_queries_); }
 
   /// Every match walked from the root, without links. That the tree is one of the text is a test of its own.
   CheckResult check(const GuestMemory& memory) const override {

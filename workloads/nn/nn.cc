@@ -115,6 +115,7 @@ class DigitNetwork final : public LaunchSequence {
     launched_blocks_[layer] = call.blocks();
     return call;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// Layer by layer in double; outputs of blocks outside the slice are zero.
   CheckResult check(const GuestMemory& memory) const override {

@@ -75,6 +75,7 @@ class Pathfinder final : public LaunchSequence {
     launched_columns_ = std::min<u64>(rows.blocks() * block_columns(), p_.columns);
     return rows;
   }
+  void archive_host(Archive& a) override { a(launched_columns_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const auto wall = wall_.read(memory);

@@ -164,6 +164,7 @@ class PageViews final : public LaunchSequence {
     call.argument(p_.records);
     return call;
   }
+  void archive_host(Archive& a) override { a(launched_records_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const auto log = log_.read(memory);

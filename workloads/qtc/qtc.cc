@@ -183,6 +183,8 @@ class Clustering final : public Program {
     return std::nullopt;
   }
 
+  void archive(Archive& a) override { a(step_, rounds_); }
+
   /// The rounds again on the host: degrees, winners, the list and what is clustered must be the same.
   CheckResult check(const GuestMemory& memory) const override;
 

@@ -155,6 +155,7 @@ class RayTracer final : public LaunchSequence {
     launched_blocks_ = trace.blocks();
     return trace;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// At the edges of things a ray may go either way, so that one pixel in a hundred may be wrong.
   CheckResult check(const GuestMemory& memory) const override {

@@ -61,6 +61,7 @@ class Reduction final : public LaunchSequence {
     launched_blocks_ = sum.blocks();
     return sum;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     return p_.is_double(launches() - 1) ? compare<double>(memory) : compare<float>(memory);

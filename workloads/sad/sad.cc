@@ -111,6 +111,7 @@ class SumsOfDifferences final : public LaunchSequence {
     launched_searches_ = search.blocks();
     return search;
   }
+  void archive_host(Archive& a) override { a(launched_searches_, launched_macroblocks_); }
 
   /// Every sum of every offset. Blocks whose search or aggregation was not launched keep what they had.
   CheckResult check(const GuestMemory& memory) const override {

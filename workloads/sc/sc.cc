@@ -102,6 +102,7 @@ class StreamCluster final : public LaunchSequence {
     launched_points_ = std::min<u64>(gain.blocks() * kThreads, p_.points);
     return gain;
   }
+  void archive_host(Archive& a) override { a(launched_points_); }
 
   /// The last candidate. Where both costs agree to single precision, either decision is right.
   CheckResult check(const GuestMemory& memory) const override {

@@ -86,6 +86,7 @@ class PrefixSum final : public LaunchSequence {
     launched_blocks_ = bottom.blocks();
     return bottom;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     return p_.is_double(p_.passes() - 1) ? compare<double>(memory) : compare<float>(memory);

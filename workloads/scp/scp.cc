@@ -55,6 +55,7 @@ class ScalarProducts final : public LaunchSequence {
     launched_blocks_ = pairs.blocks();
     return pairs;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     const auto a = a_.read(memory), b = b_.read(memory), products = products_.read(memory);

@@ -101,6 +101,7 @@ class Tpacf final : public LaunchSequence {
     launched_blocks_ = pairs.blocks();
     return pairs;
   }
+  void archive_host(Archive& a) override { a(launched_blocks_); }
 
   /// Counts are exact but for pairs at the edge of two bins, which may be in either.
   CheckResult check(const GuestMemory& memory) const override {

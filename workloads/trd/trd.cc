@@ -87,6 +87,7 @@ class Triad final : public LaunchSequence {
     launched_[set] = std::max(launched_[set], std::min(length, triad.blocks() * kThreads));
     return triad;
   }
+  void archive_host(Archive& a) override { a(launched_); }
 
   CheckResult check(const GuestMemory& memory) const override {
     CheckResult result = compare(memory, 0);

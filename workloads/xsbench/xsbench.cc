@@ -122,6 +122,7 @@ class CrossSections final : public LaunchSequence {
     launched_ = std::min<u64>(lookups.blocks() * p_.threads, p_.lookups);
     return lookups;
   }
+  void archive_host(Archive& a) override { a(launched_); }
 
   /// Every launched lookup again. The kernel may fuse multiplications with additions, so that channels within 1e-12 of
   /// the largest are as good.

@@ -16,6 +16,7 @@ class AlwaysL2Admission final : public L2Admission {
 
   Choice admit(const L2Request&) const override { return Choice::kCache; }
   bool admits_all() const override { return true; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(L2Admission, AlwaysL2Admission, "always",

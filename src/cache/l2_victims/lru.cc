@@ -16,6 +16,7 @@ class LruL2Victim final : public L2Victim {
 
   u32 victim(const L2Set& set, const L2Line&) override { return set.lru(); }
   bool takes_lru() const override { return true; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(L2Victim, LruL2Victim, "lru", .summary = "the least recently used line of the set");

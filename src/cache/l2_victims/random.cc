@@ -24,6 +24,7 @@ class RandomL2Victim final : public L2Victim {
     }
     return static_cast<u32>(rng_.below(set.ways()));
   }
+  void archive(Archive& a) override { a(rng_); }
 
  private:
   Rng rng_;

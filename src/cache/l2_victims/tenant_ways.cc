@@ -30,6 +30,7 @@ class TenantWaysL2Victim final : public L2Victim {
 
   u32 victim(const L2Set& set, const L2Line& arriving) override { return set.lru(ways_[index(arriving.tenant)]); }
   bool divides_tenants() const override { return true; }
+  void archive(Archive&) override {}
 
  private:
   std::vector<WayMask> ways_;  // by tenant

@@ -119,6 +119,7 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     allowed_ = std::max(allowed_, quotas_[index(turn_)]);
   }
   bool by_epochs() const override { return true; }
+  void archive(Archive& a) override { a(golden_, golden_order_, data_, kind_, quotas_, turn_, added_, allowed_); }
 
   void describe(StatFields& v) override {
     v("golden", stats_.accepted[kGolden], "lines", "page-table reads that entered the golden queue");

@@ -48,10 +48,12 @@ class FcfsDramScheduler final : public DramScheduler {
     kind.queue.remove(entry);
     if (!kind.order.empty()) mark_changed(kind.queue.bank_of(kind.order.front()));
   }
+  void archive(Archive& a) override { a(kinds_, write_); }
 
  private:
   struct Kind {
     Kind(u32 banks, u32 most, u32 entries) : queue(banks, most, entries), order(most) {}
+    void archive(Archive& a) { a(queue, order); }
     RowQueue queue;
     Ring<u16> order;
   };

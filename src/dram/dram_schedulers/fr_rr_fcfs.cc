@@ -68,6 +68,7 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
     queue.remove(entry);
     --kind.held;
   }
+  void archive(Archive& a) override { a(kinds_, waiting_); }
 
  private:
   struct Kind {
@@ -76,6 +77,10 @@ class FrRrFcfsDramScheduler final : public DramScheduler {
           queues(context.tenants, RowQueue(context.banks, most, entries)),
           turn(context.banks),
           passed(context.banks) {}
+    void archive(Archive& a) {
+      for (RowQueue& queue : queues) a(queue);
+      a(held, turn, passed);
+    }
     u32 capacity, held = 0;
     std::vector<RowQueue> queues;  // by tenant
     std::vector<u32> turn;         // by bank: the tenant that is asked first

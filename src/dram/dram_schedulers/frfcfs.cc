@@ -44,6 +44,7 @@ class FrfcfsDramScheduler final : public DramScheduler {
   Choice next(const BankView& bank) const override { return {.entry = kinds_[bank.write].next(bank)}; }
 
   void take(u16 entry, Cycle) override { kinds_[write_[entry]].take(entry); }
+  void archive(Archive& a) override { a(kinds_, write_); }
 
  private:
   u32 capacity_;

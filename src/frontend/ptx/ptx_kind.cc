@@ -12,7 +12,7 @@ class PtxKind final : public StreamKind {
   std::string_view name() const override { return DeviceCode::kPtx; }
   std::unique_ptr<InstStream> make(const DeviceCode& code, GuestMemory& memory, u32 warp_width) const override {
     return std::make_unique<Machine>(parse_module(code.file, code.text, warp_size_of(warp_width)), memory,
-                                     MachineConfig{warp_width, code.heap_bytes, code.loop_limit});
+                                     MachineConfig{warp_width, code.heap_bytes, code.loop_limit, code.stack_bytes});
   }
   void check(const DeviceCode& code) const override { parse_module(code.file, code.text); }
 };

@@ -24,6 +24,7 @@ Decoder::Inst Decoder::make(const TraceLine& line, const LineSource& source) con
   inst.cls = opcode.cls;
   inst.line = line.source_line != 0 ? line.source_line : line.pc;
   if (!opcode.known) return made;
+  inst.tensor_work = opcode.tensor_work;
   inst.action = opcode.action;
   inst.space = opcode.space;
   inst.volatile_access = opcode.bypasses_l1;

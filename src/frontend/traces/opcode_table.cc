@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <span>
 #include <variant>
@@ -95,6 +96,16 @@ Opcode read_access(const TableFile& file, const std::string& name, const Tree& t
   return opcode;
 }
 
+/// The key of a list of tensor instructions.
+u16 read_work(const TableFile& file, const std::string& key, const Tree& at) {
+  u16 work = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), work);
+  if (error != std::errc{} || end != key.data() + key.size() || work == 0)
+    file.refuse(at, "a key of tensor must be a number of multiply-accumulates from 1 to 65535, not \"{}\"",
+                printable(key));
+  return work;
+}
+
 std::string shipped_table() {
   const fs::path folder = program_folder();
   std::error_code ignored;
@@ -131,6 +142,12 @@ void OpcodeTable::add(const std::string& path) {
         const Opcode opcode{true, file.choice(Tree(pipeline), "a pipeline", kPipelines)};
         for (const std::string& name : file.texts(names, pipeline)) take(name, opcode, names);
       }
+    } else if (section == "tensor") {
+      for (const auto& [work, names] : value.members()) {
+        Opcode opcode{true, InstClass::kTensor};
+        opcode.tensor_work = read_work(file, work, names);
+        for (const std::string& name : file.texts(names, work)) take(name, opcode, names);
+      }
     } else if (section == "accesses") {
       for (const auto& [name, access] : value.members()) take(name, read_access(file, name, access), access);
     } else if (section == "modifiers") {
@@ -139,7 +156,8 @@ void OpcodeTable::add(const std::string& path) {
         bypass_l1_ = file.texts(names, key);
       }
     } else {
-      file.refuse(value, "there is no section \"{}\"; available: pipelines, accesses, modifiers", printable(section));
+      file.refuse(value, "there is no section \"{}\"; available: pipelines, tensor, accesses, modifiers",
+                  printable(section));
     }
   }
   for (auto& [name, opcode] : added) opcodes_.insert_or_assign(name, opcode);

@@ -20,6 +20,7 @@ struct Opcode {
   MemorySpace space = MemorySpace::kNone;
   u8 bytes = 0;  // that each lane touches; 0: as the modifiers say, or else the trace
   bool bypasses_l1 = false;
+  u16 tensor_work = 0;  // DecodedInst's
 
   /// Whether the addresses of its lanes count.
   bool has_addresses() const { return action != MemoryAction::kNone && space != MemorySpace::kConstant; }

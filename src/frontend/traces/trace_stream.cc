@@ -61,16 +61,21 @@ const TraceStream::Block& TraceStream::block_of(WarpRef warp) const {
   return blocks_[index(warp) / kMostWarps];
 }
 
-LaunchShape TraceStream::begin_launch(const Launch& launch) {
-  if (launch.module >= manifest_.files.size())
-    input_error("{}: there are {} traces, but the launch asks for number {}", folder_, manifest_.files.size(),
-                launch.module);
-  const KernelFile& file = manifest_.files[launch.module];
+TraceStream::LaunchState TraceStream::open_trace(const KernelFile& file) const {
   LaunchState state;
   state.file = &file;
   state.path = (std::filesystem::path(folder_) / file.name).string();
   state.reader = std::make_unique<KernelTrace>(state.path);
   state.header = state.reader->header();
+  return state;
+}
+
+LaunchShape TraceStream::begin_launch(const Launch& launch) {
+  if (launch.module >= manifest_.files.size())
+    input_error("{}: there are {} traces, but the launch asks for number {}", folder_, manifest_.files.size(),
+                launch.module);
+  const KernelFile& file = manifest_.files[launch.module];
+  LaunchState state = open_trace(file);
   if (state.header.kernel != launch.kernel || state.header.grid != launch.grid || state.header.block != launch.block)
     input_error("{}: was recorded from another launch than this one of {}", state.path, launch.kernel);
   if (launch.blocks() > file.blocks)
@@ -287,6 +292,50 @@ BlockRef TraceStream::restore(LaunchId launch, const BlockImage& image, SmId) {
   std::vector<WarpState>& warps = blocks_[index(ref)].warps;
   std::memcpy(warps.data(), image.bytes.data() + sizeof number, warps.size() * sizeof(WarpState));
   return ref;
+}
+
+/// Where everybody is. What was recorded is read again.
+void TraceStream::archive(Archive& a) {
+  a.part("traces");
+  a.expect(manifest_.files.size(), "the number of traces");
+  for (const KernelFile& file : manifest_.files) a.expect(file.hash, "the hash of the trace " + file.name);
+  a(begun_, local_memories_);
+  archive_launches(a);
+  archive_blocks(a);
+}
+
+void TraceStream::archive_launches(Archive& a) {
+  std::vector<std::pair<LaunchId, u64>> files;
+  for (const auto& [id, state] : launches_) files.emplace_back(id, state.file - manifest_.files.data());
+  a(files);
+  if (a.restores()) {
+    launches_.clear();
+    for (const auto& [id, file] : files)
+      launches_.emplace(id, open_trace(manifest_.files.at(file))).first->second.id = id;
+  }
+  for (auto& [id, state] : launches_) a(state.threads, state.local);
+}
+
+void TraceStream::archive_blocks(Archive& a) {
+  u64 places = blocks_.size();
+  a(places, free_blocks_);
+  if (a.restores()) {
+    blocks_.clear();
+    blocks_.resize(places);
+  }
+  std::vector<Block*> read;
+  for (Block& block : blocks_) {
+    LaunchId launch = block.launch == nullptr ? LaunchId{} : block.launch->id;
+    a(launch);
+    if (launch == LaunchId{}) continue;
+    a(block.number, block.warps);
+    block.launch = &launches_.at(launch);
+    read.push_back(&block);
+  }
+  if (!a.restores()) return;
+  // In the order of the file: then it is read once.
+  std::ranges::sort(read, {}, [](const Block* block) { return block->number; });
+  for (Block* block : read) block->trace = read_block(launches_.at(block->launch->id), block->number);
 }
 
 std::string TraceStream::whereabouts(WarpRef ref) const {

@@ -34,6 +34,7 @@ class TraceStream final : public InstStream {
   BlockImage save(BlockRef block) const override;
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
+  void archive(Archive& a) override;
 
  private:
   static constexpr u32 kMostWarps = kMostThreadsOfBlock / kWarpThreads;
@@ -46,6 +47,9 @@ class TraceStream final : public InstStream {
     u64 next = 0;
     WarpStatus status = WarpStatus::kRunning;
   };
+  LaunchState open_trace(const KernelFile& file) const;
+  void archive_launches(Archive& a);
+  void archive_blocks(Archive& a);
   std::shared_ptr<const BlockTrace> read_block(LaunchState& launch, u64 number);
   BlockRef place_block(LaunchState& launch, u64 number, std::shared_ptr<const BlockTrace> trace);
   VirtAddr take_local_memory(LaunchId launch, const KernelFile& file, u64 threads);

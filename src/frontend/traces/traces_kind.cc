@@ -60,6 +60,7 @@ class TraceProgram final : public Program {
     }
     return std::nullopt;
   }
+  void archive(Archive& a) override { a(next_, streams_); }
   CheckResult check(const GuestMemory&) const override {
     return {false, fmt::format("{}: a trace has no values to check", folder_.path)};
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/assign.h"
+#include "frontend/device_code.h"
 #include "text/suggest.h"
 
 namespace terrace::user {
@@ -31,7 +32,10 @@ class Reader {
       if (key == "source") {
         read_source(value);
       } else if (key == "heap_bytes") {
-        read_heap(value);
+        constexpr u64 kMost = u64{16} << 30;  // half of what a tenant can allocate
+        program_.heap_bytes = bytes_from(value, key, kMost);
+      } else if (key == "stack_bytes") {
+        program_.stack_bytes = bytes_from(value, key, DeviceCode::kMostStackBytes);
       } else if (key == "buffer") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_buffer(table, std::move(place)); });
       } else if (key == "launch") {
@@ -43,12 +47,12 @@ class Reader {
       } else if (key == "expect") {
         for_each_table(key, value, [this](const Tree& table, Place place) { read_expect(table, std::move(place)); });
       } else {
-        const std::vector<std::string> known{"source", "heap_bytes", "define",   "buffer",
-                                             "group",  "launch",     "variable", "expect"};
+        const std::vector<std::string> known{"source", "heap_bytes", "stack_bytes", "define", "buffer",
+                                             "group",  "launch",     "variable",    "expect"};
         input_error("{}:{}: {} is not a known key{}", file_, value.line, key, did_you_mean(key, known));
       }
     }
-    if (program_.source.empty())
+    if (program_.sources.empty())
       input_error("{}: names no device code; add source = \"FILE.cu\" or \"FILE.ptx\"", file_);
     if (program_.launches.empty()) input_error("{}: launches nothing; add a [[launch]]", file_);
     for (const GroupSpec& group : program_.groups)
@@ -61,9 +65,15 @@ class Reader {
       {{"unmap", &LaunchSpec::unmap}, {"read_only", &LaunchSpec::read_only}, {"read_write", &LaunchSpec::read_write}}};
 
   void read_source(const Tree& value) {
-    const auto* name = std::get_if<std::string>(&value.value);
-    if (!name) input_error("{}:{}: source must be the name of a file, not {}", file_, value.line, value.text());
-    program_.source = (fs::path(program_.folder) / *name).string();
+    const auto add = [&](const Tree& each) {
+      const auto* name = std::get_if<std::string>(&each.value);
+      if (!name)
+        input_error("{}:{}: source must be the name of a file, or a list of names, not {}", file_, value.line,
+                    value.text());
+      program_.sources.push_back((fs::path(program_.folder) / *name).string());
+    };
+    if (!value.is_list()) return add(value);
+    for (const Tree& each : value.items()) add(each);
   }
 
   /// Whole numbers that expressions may name; later ones may use earlier ones.
@@ -78,13 +88,11 @@ class Reader {
     }
   }
 
-  void read_heap(const Tree& value) {
-    constexpr u64 kMost = u64{16} << 30;  // half of what a tenant can allocate
+  u64 bytes_from(const Tree& value, std::string_view key, u64 most) const {
     const auto* bytes = std::get_if<u64>(&value.value);
-    if (!bytes || *bytes > kMost)
-      input_error("{}:{}: heap_bytes must be a whole number from 0 to {}, not {}", file_, value.line, kMost,
-                  value.text());
-    program_.heap_bytes = *bytes;
+    if (!bytes || *bytes > most)
+      input_error("{}:{}: {} must be a whole number from 0 to {}, not {}", file_, value.line, key, most, value.text());
+    return *bytes;
   }
 
   template <class F>

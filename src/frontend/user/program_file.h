@@ -151,10 +151,10 @@ inline bool given(const Tree& tree) {
 
 /// Where it is: places in it point to its name.
 struct ProgramFile {
-  std::string file, folder;  // it, and what files it names are relative to
-  std::string source;
-  Names names;                    // of [define]
-  std::optional<u64> heap_bytes;  // of device code: the usual ones when left out
+  std::string file, folder;                    // it, and what files it names are relative to
+  std::vector<std::string> sources;            // linked, if there are several
+  Names names;                                 // of [define]
+  std::optional<u64> heap_bytes, stack_bytes;  // of device code: the usual ones when left out
   std::vector<BufferSpec> buffers;
   std::vector<GroupSpec> groups;
   std::vector<LaunchSpec> launches;

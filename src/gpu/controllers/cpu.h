@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/archive.h"
 #include "engine/rng.h"
 #include "gpu/config.h"
 #include "gpu/controller.h"
@@ -31,6 +32,7 @@ class Cpu final : public Controller {
                      after(now, config_.flush_interval)});
   }
   void act(Cycle now) override;
+  void archive(Archive& a) override { a(random_, last_); }
 
  private:
   static Cycle after(Cycle now, u64 interval) { return interval == 0 ? kNever : (now / interval + 1) * interval; }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/archive.h"
 #include "gpu/controller.h"
 #include "gpu/controllers/faults.h"
 #include "gpu/tenant_table.h"
@@ -16,6 +17,7 @@ class EndlessLoops final : public Controller {
 
   Cycle next(Cycle) const override { return due_; }
   void act(Cycle now) override;
+  void archive(Archive& a) override { a(due_); }
 
  private:
   const Cycle patience_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/archive.h"
+
 namespace terrace {
 
 void Epochs::act(Cycle now) {
@@ -37,6 +39,11 @@ void Epochs::add_peaks(TenantId tenant, TenantEpoch& epoch) const {
     epoch.stalled_warps = std::max(epoch.stalled_warps, wiring_.sms[i]->load_store().translator().most_stalled(tenant));
   }
   for (const auto& mmu : wiring_.mmus) epoch.concurrent_walks += mmu->most_walks(tenant);
+}
+
+void Epochs::archive(Archive& a) {
+  a(before_, ended_);
+  if (series_) a(*series_);
 }
 
 std::string Epochs::timeline(Cycle now, const EpochSeries::Notes& notes) {

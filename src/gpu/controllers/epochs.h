@@ -37,6 +37,7 @@ class Epochs final : public Controller {
 
   Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }
   void act(Cycle now) override;
+  void archive(Archive& a) override;
 
   /// Samples the statistics whose names begin with one of the prefixes, all when there is none. Before the run.
   void sample(const StatTree& stats, std::vector<std::string> prefixes) { series_.emplace(stats, std::move(prefixes)); }

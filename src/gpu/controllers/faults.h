@@ -22,6 +22,7 @@ class Faults final : public Controller {
 
   Cycle next(Cycle) const override { return kNever; }
   void act(Cycle now) override;
+  void archive(Archive&) override {}
 
   /// Ends a tenant that has not ended.
   void end(TenantId tenant, const std::string& sentence, Cycle now);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "frontend/launch_origin.h"
 
@@ -192,6 +193,10 @@ std::vector<KernelRecord> Launches::under_way(Cycle now) const {
     }
   }
   return records;
+}
+
+void Launches::archive(Archive& a) {
+  a(hosts_, held_up_, kernels_);
 }
 
 void Launches::end_run(TenantId tenant, Cycle now) {

@@ -43,6 +43,7 @@ class Launches final : public Controller {
   Cycle next(Cycle now) const override { return held_up_ == 0 ? kNever : now + 1; }
   /// Launches what follows the launches that have ended, and what waited for shootdowns.
   void act(Cycle now) override;
+  void archive(Archive& a) override;
 
   /// A tenant's program begins, or begins anew.
   void start_run(TenantId tenant, Cycle now);

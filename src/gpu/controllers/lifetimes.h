@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/l2_slice.h"
+#include "engine/archive.h"
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
 #include "gpu/controller.h"
@@ -49,6 +50,9 @@ class Lifetimes final : public Controller {
   }
   Cycle next(Cycle) const override { return kNever; }
   void act(Cycle) override {}
+  void archive(Archive& a) override {
+    for (const auto& book : books_) a(*book);
+  }
   void describe(StatTree& stats) override {
     if (has_tlbs_) stats.add("gpu.lifetimes.l1_tlb", l1_tlb_);
     stats.add("gpu.lifetimes.l1", l1_);
@@ -86,6 +90,7 @@ class Lifetimes final : public Controller {
       note_age(life, clock_.now());
       life.here = false;
     }
+    void archive(Archive& a) { a(lives_); }
     void settle(Cycle now) {
       for (Life& life : lives_) {
         if (life.here) note_age(life, now);

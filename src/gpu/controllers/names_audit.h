@@ -18,6 +18,7 @@ class NamesAudit final : public Controller {
 
   Cycle next(Cycle now) const override { return (now / kEvery + 1) * kEvery; }
   void act(Cycle now) override;
+  void archive(Archive&) override {}
 
  private:
   // Chosen.

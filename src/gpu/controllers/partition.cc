@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/archive.h"
 #include "engine/check.h"
 #include "stats/decision_log.h"
 #include "stats/stat_tree.h"
@@ -227,6 +228,13 @@ void Partition::stay_awake(Cycle now) {
   const bool stalled = std::find(phases_.begin(), phases_.end(), Phase::kStalled) != phases_.end();
   if (stalled && length != 0) wiring_.scheduler.wake(wiring_.dispatcher_unit, (now / length + 1) * length);
   if (const Cycle at = next(now); at != kNever) wiring_.scheduler.wake(wiring_.dispatcher_unit, at);
+}
+
+void Partition::archive(Archive& a) {
+  a.part("partitioner");
+  a(*policy_);
+  a.part("partition");
+  a(plan_, phases_, leaving_since_, since_, gated_, owned_, needs_, decisions_, move_, epochs_seen_);
 }
 
 void Partition::describe(StatTree& tree) {

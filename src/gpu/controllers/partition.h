@@ -58,6 +58,7 @@ class Partition final : public Controller {
 
   Cycle next(Cycle now) const override;  // the end of an epoch stops the run by itself
   void act(Cycle now) override;
+  void archive(Archive& a) override;
   void describe(StatTree& tree) override;
   void settle(Cycle now) override;
 

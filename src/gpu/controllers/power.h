@@ -46,6 +46,7 @@ class Power final : public Controller {
 
   Cycle next(Cycle) const override { return kNever; }
   void act(Cycle) override {}
+  void archive(Archive&) override {}
   void describe(StatTree& tree) override;
   void settle(Cycle now) override;
 

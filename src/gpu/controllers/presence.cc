@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "engine/archive.h"
+#include "engine/check.h"
+
 namespace terrace {
 
 /// Somebody must be awake when tenants come or go.
@@ -44,6 +47,12 @@ void Presence::act(Cycle now) {
   }
   arrive(coming, now);
   if (visitors_ != nullptr) receive_visitors(now);
+}
+
+/// Visitors are processes, which no file holds.
+void Presence::archive(Archive& a) {
+  SIM_CHECK(visitors_ == nullptr, "tenants that come and go when they like cannot be saved");
+  a(divided_);
 }
 
 void Presence::arrive(std::span<const TenantId> coming, Cycle now) {

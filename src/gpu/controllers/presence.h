@@ -42,6 +42,7 @@ class Presence final : public Controller {
 
   Cycle next(Cycle now) const override;
   void act(Cycle now) override;
+  void archive(Archive& a) override;
 
   /// Its program has ended, and it with it.
   void leave(TenantId tenant, Cycle now);

@@ -19,6 +19,7 @@ class RunLimits final : public Controller {
 
   Cycle next(Cycle) const override { return cycles_; }
   void act(Cycle now) override;
+  void archive(Archive&) override {}  // a run that has reached its end is not saved
 
   bool reached() const { return reached_; }
   RunEnd end() const { return end_; }

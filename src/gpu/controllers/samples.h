@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/archive.h"
 #include "gpu/controller.h"
 #include "sm/sm.h"
 #include "stats/stat_fields.h"
@@ -57,6 +58,7 @@ class Samples final : public Controller {
 
   Cycle next(Cycle now) const override { return (now / every_ + 1) * every_; }
   void act(Cycle now) override;
+  void archive(Archive& a) override { a(last_, seen_lookups_); }
   void describe(StatTree& tree) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/archive.h"
 #include "gpu/controller.h"
 #include "stats/summed_series.h"
 
@@ -22,6 +23,7 @@ class Series final : public Controller {
   void act(Cycle now) override {
     if (now >= series_.due()) take(now);
   }
+  void archive(Archive& a) override { a(series_); }
 
   /// What was kept, the epoch that the end of the run cuts short included.
   Tree json(Cycle now) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/archive.h"
 #include "stats/stat_tree.h"
 
 namespace terrace {
@@ -73,6 +74,11 @@ std::optional<TenantId> Turns::next_in_turn() const {
     if (has_work(tenant)) return tenant;
   }
   return std::nullopt;
+}
+
+void Turns::archive(Archive& a) {
+  a(turn_);
+  if (spans_) a(*spans_);
 }
 
 void Turns::describe(StatTree& tree) {

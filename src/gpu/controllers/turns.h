@@ -43,6 +43,7 @@ class Turns final : public Controller {
 
   Cycle next(Cycle now) const override { return turn_.ends > now ? turn_.ends : kNever; }
   void act(Cycle now) override;
+  void archive(Archive& a) override;
   void describe(StatTree& tree) override;
   /// Counts the cycles since the last call to whom they belong.
   void settle(Cycle now) override;

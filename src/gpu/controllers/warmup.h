@@ -22,6 +22,7 @@ class Warmup final : public Controller {
     settle_();
     stats_.mark_start();
   }
+  void archive(Archive&) override {}
 
  private:
   const Cycle cycles_;

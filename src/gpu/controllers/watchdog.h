@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "engine/archive.h"
 #include "engine/scheduler.h"
 #include "gpu/controller.h"
 #include "gpu/tenant_table.h"
@@ -20,6 +21,7 @@ class Watchdog final : public Controller {
   Cycle next(Cycle) const override { return kNever; }
   /// Throws Deadlock.
   void act(Cycle now) override;
+  void archive(Archive& a) override { a(last_issued_, last_issue_); }
 
  private:
   u64 total_issued() const;

@@ -30,6 +30,7 @@ class GtoWarpScheduler final : public WarpScheduler {
     }
     return last_ = oldest;
   }
+  void archive(Archive& a) override { a(age_, last_); }
 
  private:
   std::array<u64, 64> age_{};

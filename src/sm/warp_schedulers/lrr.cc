@@ -21,6 +21,7 @@ class LrrWarpScheduler final : public WarpScheduler {
     const u64 after = last_ == 63 ? 0 : candidates & (~u64{0} << (last_ + 1));
     return last_ = static_cast<u32>(std::countr_zero(after != 0 ? after : candidates));
   }
+  void archive(Archive& a) override { a(last_); }
 
  private:
   u32 last_ = 63;

@@ -35,6 +35,7 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
     }
     return static_cast<u32>(std::countr_zero(candidates));  // never: each warp is some tenant's
   }
+  void archive(Archive& a) override { a(age_, warps_, last_warp_, last_tenant_); }
 
  private:
   static constexpr u32 kNobody = 64;

@@ -16,6 +16,7 @@ class FixedSmPartitioner final : public SmPartitioner {
 
   SmPlan divide(const Situation&, const SmPlan& plan) override { return plan; }
   bool never_moves() const override { return true; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(SmPartitioner, FixedSmPartitioner, "fixed",

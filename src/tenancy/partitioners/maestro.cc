@@ -45,6 +45,7 @@ class MaestroSmPartitioner final : public SmPartitioner {
   bool by_kernels() const override { return true; }
   bool shares_sms() const override { return true; }
   bool searching() const override { return stage_ != Stage::kDone; }
+  void archive(Archive& a) override { a(window_, search_, intra_, stage_, keeps_intra_, divided_, spatial_); }
 
  private:
   enum class Stage : u8 { kSpatial, kMeasureSpatial, kIntra, kMeasureIntra, kDone };

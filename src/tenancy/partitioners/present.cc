@@ -25,6 +25,7 @@ class PresentSmPartitioner final : public SmPartitioner {
     next.drain_cycles = params_.drain_cycles;
     return next;
   }
+  void archive(Archive&) override {}
 
  private:
   Params params_;

@@ -15,6 +15,7 @@ class AlwaysTlbFillPolicy final : public TlbFillPolicy {
   AlwaysTlbFillPolicy(const Context&, Params) {}
 
   Into choose(u64, TenantId, std::span<const TlbAsker>) override { return Into::kTlb; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(TlbFillPolicy, AlwaysTlbFillPolicy, "always", .summary = "every translation is filled into the TLB");

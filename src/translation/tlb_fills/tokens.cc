@@ -63,6 +63,9 @@ class TokensTlbFillPolicy final : public TlbFillPolicy {
     for (u32 i = 0; i < tenants_.size(); ++i) end_epoch(TenantId(i), epochs[i]);
   }
   bool by_epochs() const override { return true; }
+  void archive(Archive& a) override {
+    for (Tenant& tenant : tenants_) a(tenant);
+  }
 
   u32 bypass_entries() const override { return params_.bypass_entries; }
   bool wants_merged_warps() const override { return params_.decides == Decides::kAnyWarp; }
@@ -97,6 +100,7 @@ class TokensTlbFillPolicy final : public TlbFillPolicy {
     bool rises = false;      // hill_climb: where the number went last
 
     bool has_token(const TlbAsker& asker) const { return asker.warp * sms + place[index(asker.sm)] < tokens; }
+    void archive(Archive& a) { a(now, before, warps, tokens, sms, place, rises); }
   };
 
   void end_epoch(TenantId tenant, const TenantEpoch& epoch) {

@@ -19,6 +19,7 @@ class FcfsWalkOrder final : public WalkOrder {
   Walk pop(Cycle) override { return waiting_.pop(); }
   u32 size() const override { return waiting_.size(); }
   u64 most_passed() const override { return 0; }
+  void archive(Archive& a) override { a(waiting_); }
 
  private:
   Ring<Walk> waiting_;

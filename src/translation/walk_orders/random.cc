@@ -33,6 +33,7 @@ class RandomWalkOrder final : public WalkOrder {
   }
   u32 size() const override { return static_cast<u32>(waiting_.size()); }
   u64 most_passed() const override { return kUnbounded; }
+  void archive(Archive& a) override { a(rng_, waiting_); }
 
  private:
   Rng rng_;

@@ -80,6 +80,9 @@ class SimtAwareWalkOrder final : public WalkOrder {
     ++started_;
     latest_inst_ = walk.inst;
   }
+  void archive(Archive& a) override {
+    a(walks_, groups_, free_groups_, active_, free_walk_, size_, started_, latest_inst_);
+  }
 
  private:
   static constexpr u32 kNone = ~u32{0};

@@ -16,6 +16,7 @@ class L2WalkPath final : public WalkPath {
 
   bool uses(Way way) const override { return way == Way::kL2; }
   Way choose(const WalkRead&) override { return Way::kL2; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(WalkPath, L2WalkPath, "l2", .summary = "every read goes through the L2, as a load does");

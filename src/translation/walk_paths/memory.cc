@@ -16,6 +16,7 @@ class MemoryWalkPath final : public WalkPath {
 
   bool uses(Way way) const override { return way == Way::kMemory; }
   Way choose(const WalkRead&) override { return Way::kMemory; }
+  void archive(Archive&) override {}
 };
 
 REGISTER_POLICY(WalkPath, MemoryWalkPath, "memory", .summary = "every read goes directly to memory, as from an IOMMU");

@@ -70,6 +70,7 @@ class TranslationAwareWalkPath final : public WalkPath {
     }
   }
   bool by_epochs() const override { return true; }
+  void archive(Archive& a) override { a(levels_); }
 
   void describe(StatFields& v) override {
     for (u32 i = 0; i < kWalkLevels; ++i) {

@@ -88,6 +88,7 @@ class StealingWalkScheduler : public WalkScheduler {
     queues_.divide_among(tenants);
     for (Walker& walker : walkers_) walker.stole_at = 0;
   }
+  void archive(Archive& a) override { a(queues_, walkers_, latest_order_); }
 
   WalkStealStats steals;
 

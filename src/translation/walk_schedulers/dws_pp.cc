@@ -40,6 +40,11 @@ class DwsPpWalkScheduler final : public StealingWalkScheduler {
     thresholds_.fill(kNeverSteals);  // until the first epoch has ended (DWS-A7)
   }
 
+  void archive(Archive& a) override {
+    StealingWalkScheduler::archive(a);
+    a(arrivals_, thresholds_, in_epoch_);
+  }
+
  private:
   static constexpr u64 kNeverSteals = Fraction::kOne;
 

@@ -115,6 +115,8 @@ class OwnedQueues {
     return busiest;
   }
 
+  void archive(Archive& a) { a(owner_, tenants_, queues_, waiting_, owned_); }
+
  private:
   /// Where a tenant stands among those that share the walkers; one that has gone counts as the first.
   u32 place_of(TenantId tenant) const {

@@ -39,6 +39,7 @@ class SharedWalkScheduler final : public WalkScheduler {
     return walk;
   }
   u32 waiting() const override { return queue_->size(); }
+  void archive(Archive& a) override { a(waiting_of_, *queue_); }
   void describe(StatFields& v) override {
     WalkScheduler::describe(v);
     interleaving_.describe(v, stats.placed);

@@ -36,6 +36,7 @@ class StaticPartitionWalkScheduler final : public WalkScheduler {
   bool may_serve(u32 walker, TenantId tenant) const override { return queues_.owner(walker) == tenant; }
   std::optional<TenantId> owner(u32 walker) const override { return queues_.owner(walker); }
   void divide_among(const std::vector<TenantId>& tenants) override { queues_.divide_among(tenants); }
+  void archive(Archive& a) override { a(queues_); }
 
  private:
   OwnedQueues queues_;

@@ -79,6 +79,7 @@ extern "C" __device__ __attribute__((noreturn)) inline void __assert_fail(const 
 }
 
 #include "atomics.h"
+#include "error_functions.h"
 #include "integers.h"
 #include "math.h"
 #include "warps.h"

@@ -108,11 +108,36 @@ constexpr std::array kOpcodes = std::to_array<OpcodeEntry>({
     {"stmatrix", decode_stmatrix, kMem},
     {"sub", decode_add_sub, kInt},
     {"subc", decode_carry, kInt},
+    {"suld", decode_suld, kMem},
+    {"sust", decode_sust, kMem},
     {"tanh", decode_approx, kSpec},
     {"testp", decode_testp, kInt},
     {"tex", decode_tex, kMem},
     {"trap", decode_trap, kCtl},
+    {"vabsdiff", decode_video, kInt},
+    {"vabsdiff2", decode_video, kInt},
+    {"vabsdiff4", decode_video, kInt},
+    {"vadd", decode_video, kInt},
+    {"vadd2", decode_video, kInt},
+    {"vadd4", decode_video, kInt},
+    {"vavrg2", decode_video, kInt},
+    {"vavrg4", decode_video, kInt},
+    {"vmad", decode_video, kInt},
+    {"vmax", decode_video, kInt},
+    {"vmax2", decode_video, kInt},
+    {"vmax4", decode_video, kInt},
+    {"vmin", decode_video, kInt},
+    {"vmin2", decode_video, kInt},
+    {"vmin4", decode_video, kInt},
     {"vote", decode_vote, kInt},
+    {"vset", decode_video, kInt},
+    {"vset2", decode_video, kInt},
+    {"vset4", decode_video, kInt},
+    {"vshl", decode_video, kInt},
+    {"vshr", decode_video, kInt},
+    {"vsub", decode_video, kInt},
+    {"vsub2", decode_video, kInt},
+    {"vsub4", decode_video, kInt},
     {"wmma", decode_wmma, kTensor},
     {"xor", decode_logic, kInt},
 });
@@ -127,10 +152,9 @@ struct Refusal {
 constexpr std::array kRefusals = std::to_array<Refusal>({
     {"tld4", "gathering from textures is not supported; read single texels with tex instead"},
     {"txq", "queries of textures are not supported; pass their sizes to the kernel instead"},
-    {"su", "surfaces are not supported; use plain global memory instead"},
+    {"su", "of surfaces only suld and sust are supported; use atomics on global memory instead"},
     {"wgmma", "this tensor instruction is not supported; use mma or wmma instead"},
     {"tcgen05", "this tensor instruction is not supported; use mma or wmma instead"},
-    {"v", "video instructions are not supported; use plain integer instructions instead"},
 });
 
 [[noreturn]] void refuse_opcode(const Decoding& decoding) {
@@ -145,6 +169,9 @@ void decode_statement(Decoding& d) {
                                       [](const OpcodeEntry& e, std::string_view o) { return e.opcode < o; });
   if (entry == kOpcodes.end() || entry->opcode != d.statement.opcode) refuse_opcode(d);
   d.facts.cls = entry->cls;
+  const auto modified = [](const Operand& operand) { return operand.minus || !operand.part.empty(); };
+  if (entry->decode != decode_video && std::ranges::any_of(d.statement.operands, modified))
+    d.refuse("only video instructions take parts of registers, and negated ones");
   entry->decode(d);
 }
 
@@ -225,7 +252,7 @@ void lay_out_shared(const Module& module, const std::vector<const Function*>& fu
   std::set<std::string_view> named;
   u32 dynamic_align = 16;  // at least what any vector access needs
   const auto note = [&](const Operand& operand) {
-    if (operand.kind == OperandKind::kSymbol) named.insert(operand.name);
+    if (operand.kind == OperandKind::kSymbol || operand.kind == OperandKind::kSpecial) named.insert(operand.name);
   };
   for (const Function* function : functions) {
     for (const Statement& statement : function->body) {
@@ -248,6 +275,12 @@ void lay_out_shared(const Module& module, const std::vector<const Function*>& fu
   for (const Function* function : functions) {
     for (const Variable& variable : function->variables)
       if (variable.space == Space::kShared) place_shared(layout, {function, variable.name}, variable);
+  }
+  if (named.contains(kReservedShared)) {
+    Variable reserved;  // as large as GPUs since Ampere have it; those have it for every kernel
+    reserved.bytes = 1024;
+    reserved.align = 16;
+    place_shared(layout, {nullptr, kReservedShared}, reserved);
   }
   if (layout.static_shared_bytes > GuestMemory::kWindowBytes)
     input_error("{}: kernel {} declares {} bytes of shared memory; make its arrays smaller", module.file,
@@ -374,13 +407,12 @@ class CallChains {
     code_.slots_total = kernel.slots;
     code_.predicates_total = kernel.predicates;
     code_.params_total = kernel.params;
-    code_.local_bytes = kernel.local + (recursive() ? kRecursionStackBytes : 0);
+    code_.local_bytes = kernel.local;
+    code_.recursive = recursive();
     code_.registers_per_thread = std::max(8u, (kernel.live + 7) / 8 * 8);
   }
 
  private:
-  /// cudaLimitStackSize's default: what recursive functions may use beyond the chain that is known.
-  static constexpr u32 kRecursionStackBytes = 1024;
   struct Need {
     u32 slots = 0, predicates = 0, params = 0, local = 0, live = 0;
   };

@@ -38,6 +38,9 @@ struct Uses {
 
 /// Where a kernel's variables lie: .global and .const ones at virtual addresses, .shared ones at offsets (those of
 /// functions under their function, those of the module under null).
+/// The special register that says where the block has shared memory besides that of the program, for the toolkit's own use.
+inline constexpr std::string_view kReservedShared = "%reserved_smem_offset_1";
+
 struct Layout {
   const std::map<std::string_view, VirtAddr>& variables;
   std::map<std::pair<const Function*, std::string_view>, u32> shared;
@@ -167,6 +170,7 @@ void decode_lop3(Decoding&);
 void decode_prmt(Decoding&);
 void decode_dot_product(Decoding&);
 void decode_cnot(Decoding&);
+void decode_video(Decoding&);
 
 void decode_float_add_sub(Decoding&);
 void decode_float_mul(Decoding&);
@@ -193,6 +197,8 @@ void decode_st(Decoding&);
 void decode_prefetch(Decoding&);
 void decode_atom(Decoding&);
 void decode_tex(Decoding&);
+void decode_suld(Decoding&);
+void decode_sust(Decoding&);
 
 void decode_bra(Decoding&);
 void decode_brx(Decoding&);

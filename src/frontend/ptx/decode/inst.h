@@ -94,7 +94,8 @@ struct Code {
   std::vector<CallSite> calls;
   u32 registers_per_thread = 0;
   u32 scoreboard_names = 0;
-  u32 local_bytes = 0;  // per thread, all frames
+  u32 local_bytes = 0;     // per thread, all frames of the deepest chain of calls without recursion
+  bool recursive = false;  // it needs a stack beyond that
   u32 static_shared_bytes = 0;
   bool uses_grid_workspace = false;                             // barriers of the whole grid
   bool uses_heap = false;                                       // malloc and free

@@ -51,7 +51,7 @@ class Resolver {
     });
   }
   bool local(u64 lanes) {
-    const u64 size = x_.launch.code->local_bytes;
+    const u64 size = x_.launch.local_bytes;
     access_.local_lanes |= lanes;
     return every(lanes, [&](u32 lane) {
       const u64 a = address_[lane];
@@ -132,8 +132,7 @@ void fault_outside(Execution& x, u32 lane, Space space, u64 address, u32 bytes, 
     where =
         fmt::format("offset {:#x} of shared memory, of which the block has {} bytes", address, x.block.shared.size());
   } else if (space == Space::kLocal) {
-    where = fmt::format("offset {:#x} of local memory, of which a thread has {} bytes", address,
-                        x.launch.code->local_bytes);
+    where = fmt::format("offset {:#x} of local memory, of which a thread has {} bytes", address, x.launch.local_bytes);
   } else if (space == Space::kParam) {
     where = fmt::format("offset {:#x} of the parameters, which have {} bytes", address, x.launch.params.size());
   } else if (x.memory.contains({address}, bytes)) {
@@ -151,7 +150,7 @@ const u8* generic_byte(const Execution& x, u64 address, u32 lane) {
   if (const u64 offset = address - GuestMemory::kSharedWindow; offset < GuestMemory::kWindowBytes)
     return offset < x.block.shared.size() ? x.block.shared.data() + offset : nullptr;
   if (const u64 offset = address - GuestMemory::kLocalWindow; offset < GuestMemory::kWindowBytes)
-    return offset < x.launch.code->local_bytes ? x.memory.at({local_address(x, offset, lane)}) : nullptr;
+    return offset < x.launch.local_bytes ? x.memory.at({local_address(x, offset, lane)}) : nullptr;
   return x.memory.contains({address}, 1) ? x.memory.at({address}) : nullptr;
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 
 namespace terrace::ptx {
@@ -30,6 +31,7 @@ class DeviceHeap {
   void clear();
   /// There is no heap any more.
   void leave() { *this = {}; }
+  void archive(Archive& a) { a(first_, bytes_, taken_, free_); }
 
  private:
   VirtAddr first_;

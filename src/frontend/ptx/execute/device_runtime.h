@@ -38,6 +38,7 @@ class DeviceRuntime {
   void print(std::string_view text);
   /// What was printed since it was last taken, with a sentence about what was dropped.
   std::string take_printed();
+  void archive(Archive& a) { a(printed_, dropped_, heap); }
 
   DeviceHeap heap;
 

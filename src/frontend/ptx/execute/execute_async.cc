@@ -63,16 +63,6 @@ void run_copy(Execution& x, const Inst& i) {
   });
 }
 
-/// As an atomic on the barrier: one arrival. Too many are ignored here, where no lane is left to fault.
-u64 arrive_once(u8* pointer, u64, u64) {
-  MbarrierWord word;
-  std::memcpy(&word, pointer, sizeof word);
-  const u64 old = word.bits;
-  if (word.initialised() && word.pending() > 0) word.arrive(1);
-  std::memcpy(pointer, &word, sizeof word);
-  return old;
-}
-
 /// The arrivals are performed when the copies have come. Without .noinc each is counted as pending first.
 void run_arrive(Execution& x, const Inst& i) {
   Access access;
@@ -100,6 +90,8 @@ void run_arrive(Execution& x, const Inst& i) {
   pending.lanes = x.effect.atomic_lanes = x.active;
   pending.result_place = kNoOperand;
   pending.wide = true;
+  pending.bytes = sizeof(MbarrierWord);
+  pending.watched = x.warp.polls != 0;
   pending.address = x.effect.address;
 }
 
@@ -185,6 +177,15 @@ void decode_copy(Decoding& d) {
 }
 
 }  // namespace
+
+u64 arrive_once(u8* pointer, u64, u64) {
+  MbarrierWord word;
+  std::memcpy(&word, pointer, sizeof word);
+  const u64 old = word.bits;
+  if (word.initialised() && word.pending() > 0) word.arrive(1);
+  std::memcpy(pointer, &word, sizeof word);
+  return old;
+}
 
 void decode_cp(Decoding& d) {
   if (!d.take("async")) d.refuse("only cp.async is supported");

@@ -6,6 +6,7 @@
 #include "frontend/ptx/arith/float_ops.h"
 #include "frontend/ptx/arith/half.h"
 #include "frontend/ptx/execute/access.h"
+#include "frontend/ptx/execute/mbarrier.h"
 #include "frontend/ptx/execute/select_type.h"
 
 namespace terrace::ptx {
@@ -202,6 +203,20 @@ void decode_atom(Decoding& d) {
                                                : MemorySpace::kGeneric;
   d.facts.lane_bytes = d.inst.bytes;
   d.inst.run = run_atomic;
+}
+
+/// Behind kFunctions come two that no instruction names.
+u32 atomic_number(AtomicFunction function) {
+  const auto found = std::ranges::find(kFunctions, function, &FunctionEntry::function);
+  if (found != kFunctions.end()) return static_cast<u32>(found - kFunctions.begin());
+  SIM_CHECK(function == apply_global_f32_add || function == arrive_once, "an atomic without a number");
+  return static_cast<u32>(kFunctions.size()) + (function == arrive_once);
+}
+
+AtomicFunction atomic_of_number(u32 number) {
+  if (number < kFunctions.size()) return kFunctions[number].function;
+  SIM_CHECK(number <= kFunctions.size() + 1, "there is no atomic {}", number);
+  return number == kFunctions.size() ? apply_global_f32_add : arrive_once;
 }
 
 PendingAtomic& Machine::new_atomic(Execution& x) {

@@ -111,6 +111,10 @@ struct Pieces {
   u32 count, bytes;
 };
 
+bool is_f64(const MatrixForm& form) {
+  return form.m == 8 && form.n == 8;
+}
+
 /// What wmma.load and wmma.store move: fragment, layout, and the bytes of an element in memory.
 struct MovedFragment {
   Fragment fragment;
@@ -123,11 +127,11 @@ MovedFragment moved(const Inst& i, const u32* list) {
   const bool row_major = (i.flags & kHasResult) != 0;
   switch (list[kFormEntries]) {
     case 'a':
-      return {fragment_a(form), row_major, row_major, 4 / elements_per_register(form.a)};
+      return {fragment_a(form), row_major, is_f64(form) || row_major, bytes_of_element(form.a)};
     case 'b':
-      return {fragment_b(form), row_major, row_major, 4 / elements_per_register(form.b)};
+      return {fragment_b(form), row_major, !is_f64(form) && row_major, bytes_of_element(form.b)};
     default:
-      return {fragment_sum(form, form.c), row_major, true, 4 / elements_per_register(form.c)};
+      return {fragment_sum(form, form.c), row_major, true, bytes_of_element(form.c)};
   }
 }
 
@@ -219,6 +223,17 @@ void run_wmma_load(Execution& x, const Inst& i) {
   });
   if (!good) return;
   const u32* places = list + kFormEntries + 1;
+  if (f.element_bytes == 8) {
+    for (u32 r = 0; r < f.fragment.registers; ++r) {
+      if (places[r] == kNoOperand) continue;
+      x.write_each<u64>(places[r], [&](u32 lane) {
+        u64 element;
+        std::memcpy(&element, bytes[lane].data() + u64{r} * 8, 8);
+        return element;
+      });
+    }
+    return;
+  }
   const u32 held = f.fragment.elements() / f.fragment.per_register;  // registers that are not repetitions
   for (u32 r = 0; r < f.fragment.registers; ++r) {
     if (places[r] == kNoOperand) continue;
@@ -239,8 +254,11 @@ void run_wmma_store(Execution& x, const Inst& i) {
   const u32* places = list + kFormEntries + 1;
   LaneBytes bytes;
   for (u32 r = 0; r < f.fragment.registers; ++r) {
-    const auto* row = x.src<u32>(places[r]);
-    for (u32 lane = 0; lane < x.stride; ++lane) std::memcpy(bytes[lane].data() + u64{r} * 4, &row[lane], 4);
+    const u32 step = f.element_bytes == 8 ? 8 : 4;
+    for (u32 lane = 0; lane < x.stride; ++lane) {
+      const u64 held = step == 8 ? u64{x.src<u64>(places[r])[lane]} : x.src<u32>(places[r])[lane];
+      std::memcpy(bytes[lane].data() + u64{r} * step, &held, step);
+    }
   }
   for_each_piece(x, i, f, true, [&](u32 piece, const Access& access) {
     x.each([&](u32 lane) {
@@ -265,15 +283,16 @@ MatrixForm take_moved_form(Decoding& d, char matrix) {
     if (good) form.a = form.b = *factor;
   } else {
     const auto sum = sum_named(type);
-    good =
-        good && sum && (is_wmma_shape(form, Factor::kF16) || (is_wmma_shape(form, Factor::kTf32) && sum == Sum::kF32));
+    good = good && sum &&
+           ((is_wmma_shape(form, Factor::kF16) && sum != Sum::kF64) ||
+            (is_wmma_shape(form, Factor::kTf32) && sum == Sum::kF32) ||
+            (is_wmma_shape(form, Factor::kF64) && sum == Sum::kF64));
     if (good) form.c = form.d = *sum;
   }
   if (!good)
     d.refuse(
         "this form is not supported; there are m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8 with sums of "
-        "f16, "
-        "f32 and s32, and m16n16k8 of tf32 with sums of f32");
+        "f16, f32 and s32, m16n16k8 of tf32 with sums of f32, and m8n8k4 of f64");
   return form;
 }
 
@@ -295,7 +314,7 @@ void decode_wmma_move(Decoding& d, bool loads) {
   const u32 registers = name == 'a'   ? fragment_a(form).registers
                         : name == 'b' ? fragment_b(form).registers
                                       : fragment_sum(form, form.c).registers;
-  push_fragment(d, d.operand(loads ? 0 : 1), registers, loads);
+  push_fragment(d, d.operand(loads ? 0 : 1), registers, loads, is_f64(form) ? Type::kF64 : Type::kB32);
   const auto named = d.address(d.operand(loads ? 1 : 0));
   if (d.operands() == 3) d.source(kFieldB, 2, Type::kU32);
   d.inst.mode = static_cast<u8>(space == Space::kGeneric && named ? *named : space);

@@ -209,8 +209,10 @@ Handler by_memory_type(Type type, Where where) {
   }
 }
 
-/// Qualifiers that change timing or ordering only. Strong accesses (volatile and the memory model's own) bypass the L1.
+/// Qualifiers that change timing or ordering only. Strong accesses (volatile and the memory model's own) bypass the L1; so do
+/// loads with .cg or .cv, if the machine says so.
 void take_qualifiers(Decoding& d) {
+  d.facts.asks_l2 = d.take_any({"cg", "cv"}) >= 0;
   bool strong = d.take("volatile");
   for (const auto word : {"relaxed", "acquire", "release", "mmio"}) strong |= d.take(word);
   for (const auto word : {"weak",
@@ -219,10 +221,8 @@ void take_qualifiers(Decoding& d) {
                           "gpu",
                           "sys",
                           "ca",
-                          "cg",
                           "cs",
                           "lu",
-                          "cv",
                           "wb",
                           "wt",
                           "nc",

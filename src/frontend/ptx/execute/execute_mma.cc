@@ -117,6 +117,35 @@ void run_mma(Execution& x, const Inst& i) {
   }
 }
 
+/// m8n8k4 of f64, of mma and wmma: one element of each factor in each lane, laid out as a register of the others. Sums are chains of fused
+/// multiply-adds in the order of k, each rounded.
+template <Round R>
+void run_mma_f64(Execution& x, const Inst& i) {
+  if (!whole_warps(x)) return;
+  const u32* list = x.launch.code->lists.data() + i.list;
+  constexpr u32 kD = 0, kA = 2, kB = 3, kC = 4, kLengthK = 4, kSums = 2;
+  for (u32 base = 0; base < x.stride; base += kMatrixLanes) {
+    if ((x.active >> base & 1) == 0) continue;
+    const auto* a = x.src<double>(list[kA]) + base;
+    const auto* b = x.src<double>(list[kB]) + base;
+    std::array<double, kMatrixLanes * kSums> sums;
+    for (u32 lane = 0; lane < kMatrixLanes; ++lane) {
+      for (u32 e = 0; e < kSums; ++e) {
+        const MatrixPlace place = mma_place_sum(lane, e);
+        double sum = from_raw<double>(x.src<double>(list[kC + e])[base + lane]);
+        for (u32 k = 0; k < kLengthK; ++k)
+          sum = fma<R, false>(from_raw<double>(a[place.row * 4 + k]), from_raw<double>(b[place.col * 4 + k]), sum);
+        sums[lane * kSums + e] = sum;
+      }
+    }
+    for (u32 e = 0; e < kSums; ++e) {
+      if (list[kD + e] == kNoOperand) continue;
+      for (u32 lane = 0; lane < kMatrixLanes; ++lane)
+        x.dst<double>(list[kD + e])[base + lane] = to_raw(sums[lane * kSums + e]);
+    }
+  }
+}
+
 bool is_integer(Factor factor) {
   return factor == Factor::kS8 || factor == Factor::kU8;
 }
@@ -127,11 +156,13 @@ bool is_mma_form(const MatrixForm& form) {
   const bool m16 = form.m == 16;
   switch (form.a) {
     case Factor::kF16:
-      return form.b == form.a && form.d != Sum::kS32 && m16 && (form.k == 8 || form.k == 16);
+      return form.b == form.a && (form.d == Sum::kF16 || form.d == Sum::kF32) && m16 && (form.k == 8 || form.k == 16);
     case Factor::kBf16:
       return form.b == form.a && form.d == Sum::kF32 && m16 && (form.k == 8 || form.k == 16);
     case Factor::kTf32:
       return form.b == form.a && form.d == Sum::kF32 && m16 && (form.k == 4 || form.k == 8);
+    case Factor::kF64:
+      return false;  // decoded apart
     default:
       return is_integer(form.b) && form.d == Sum::kS32 && (form.k == 16 || (m16 && form.k == 32));
   }
@@ -140,7 +171,8 @@ bool is_mma_form(const MatrixForm& form) {
 bool is_wmma_form(const MatrixForm& form) {
   if (form.a != form.b || !is_wmma_shape(form, form.a)) return false;
   if (is_integer(form.a)) return form.c == Sum::kS32 && form.d == Sum::kS32;
-  if (form.a == Factor::kF16) return form.c != Sum::kS32 && form.d != Sum::kS32;
+  const auto is_half_or_single = [](Sum sum) { return sum == Sum::kF16 || sum == Sum::kF32; };
+  if (form.a == Factor::kF16) return is_half_or_single(form.c) && is_half_or_single(form.d);
   return form.c == Sum::kF32 && form.d == Sum::kF32;
 }
 
@@ -183,10 +215,33 @@ std::vector<std::string_view> take_rest(Decoding& d) {
   return rest;
 }
 
+/// Multiply-accumulates of f16 that take a tensor core as long: of f64 it makes a sixteenth (A100, white paper).
+constexpr u16 kWorkF64 = 8 * 8 * 4 * 16;
+
+void decode_mma_f64(Decoding& d, Round round) {
+  d.inst.run = round == Round::kNearestEven ? run_mma_f64<Round::kNearestEven>
+               : round == Round::kZero      ? run_mma_f64<Round::kZero>
+               : round == Round::kDown      ? run_mma_f64<Round::kDown>
+                                            : run_mma_f64<Round::kUp>;
+  d.expect_operands(4, 4);
+  d.elementwise = false;
+  d.start_list();
+  for (u32 number = 0; number < 4; ++number)
+    push_fragment(d, d.operand(number), number == 0 || number == 3 ? 2 : 1, number == 0, Type::kF64);
+  d.facts.tensor_work = kWorkF64;
+}
+
 }  // namespace
 
 void decode_mma(Decoding& d) {
   if (!d.take("sync") || !d.take("aligned")) d.refuse("needs .sync.aligned");
+  if (d.take("m8n8k4")) {
+    const Round round = d.take_rounding();
+    const std::vector<std::string_view> types = take_rest(d);
+    if (types != std::vector<std::string_view>{"row", "col", "f64", "f64", "f64", "f64"})
+      d.refuse("this form is not supported; m8n8k4 has .row.col and f64");
+    return decode_mma_f64(d, round);
+  }
   MatrixForm form;
   if (d.take("satfinite")) form.flags |= kSaturates;
   const bool row_col = d.take("row") && d.take("col");
@@ -198,16 +253,24 @@ void decode_mma(Decoding& d) {
   if (!good)
     d.refuse(
         "this form is not supported; there are .row.col with m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 "
-        "of tf32, m8n8k16, m16n8k16 and m16n8k32 of s8 and u8");
+        "of tf32, m8n8k16, m16n8k16 and m16n8k32 of s8 and u8, m8n8k4 of f64");
   take_registers(d, form);
 }
 
 void decode_wmma_mma(Decoding& d) {
   MatrixForm form;
   form.flags = kOfWmma;
+  const auto is_layout = [](std::string_view word) { return word == "row" || word == "col"; };
+  if (d.take("m8n8k4")) {
+    const Round round = d.take_rounding();
+    const std::vector<std::string_view> types = take_rest(d);
+    const bool known = types.size() == 6 && is_layout(types[0]) && is_layout(types[1]) &&
+                       std::all_of(types.begin() + 2, types.end(), [](std::string_view t) { return t == "f64"; });
+    if (!known) d.refuse("this form is not supported; m8n8k4 has two layouts and f64");
+    return decode_mma_f64(d, round);  // fragments lie alike, whatever the layout in memory was
+  }
   if (d.take("satfinite")) form.flags |= kSaturates;
   std::vector<std::string_view> rest = take_rest(d);
-  const auto is_layout = [](std::string_view word) { return word == "row" || word == "col"; };
   bool good = rest.size() >= 3 && is_layout(rest[0]) && is_layout(rest[1]) && set_shape(form, rest[2]);
   if (good) {
     if (rest[0] == "row") form.flags |= kRowMajorA;
@@ -217,8 +280,8 @@ void decode_wmma_mma(Decoding& d) {
   }
   if (!good)
     d.refuse(
-        "this form is not supported; there are m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, and m16n16k8 "
-        "of tf32");
+        "this form is not supported; there are m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 "
+        "of tf32, and m8n8k4 of f64");
   take_registers(d, form);
 }
 

@@ -154,6 +154,12 @@ void read_special(Execution& x, const Inst& i) {
 
 void decode_special(Decoding& d, Type type) {
   const Operand& source = d.operand(1);
+  if (source.name == kReservedShared && bytes_of(type) == 4) {
+    d.destination(kFieldD, 0, type);
+    d.place_constant(kFieldA, d.decoder().kernel.layout.shared.at({nullptr, kReservedShared}), false);
+    d.inst.run = by_width<Move>(type);
+    return;
+  }
   for (const SpecialEntry& entry : kSpecials) {
     if (entry.name != source.name) continue;
     const u32 c = source.component == 0 ? 0 : static_cast<u32>(std::string_view("xyzw").find(source.component));

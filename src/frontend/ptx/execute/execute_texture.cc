@@ -20,15 +20,17 @@ const Texture* texture_of(Execution& x, u32 lane, u64 number) {
     x.machine.raise_fault(x, lane, fmt::format("reads texture object {:#x}, which does not exist", number));
     return nullptr;
   }
-  // It was one allocation when the object was made: both ends are there, or neither.
   const u64 bytes = texture->texel_bytes();
+  if (still_there(x.memory, texture->first, texture->pitch, texture->width * bytes, texture->height)) return texture;
   const u64 last = texture->first.raw + u64{texture->height - 1} * texture->pitch + u64{texture->width - 1} * bytes;
-  for (const u64 end : {texture->first.raw, last}) {
-    if (x.memory.contains({end}, static_cast<u32>(bytes))) continue;
-    fault_outside(x, lane, Space::kGlobal, end, static_cast<u32>(bytes), false);
-    return nullptr;
-  }
-  return texture;
+  const u64 gone = x.memory.contains(texture->first, static_cast<u32>(bytes)) ? last : texture->first.raw;
+  if (!x.memory.contains({gone}, static_cast<u32>(bytes)))
+    fault_outside(x, lane, Space::kGlobal, gone, static_cast<u32>(bytes), false);
+  else
+    x.machine.raise_fault(
+        x, lane,
+        fmt::format("reads {} bytes at a place of texture object {:#x}, whose memory was freed", bytes, number));
+  return nullptr;
 }
 
 void run_texture(Execution& x, const Inst& i) {
@@ -78,7 +80,9 @@ void run_texture(Execution& x, const Inst& i) {
 }  // namespace
 
 void decode_tex(Decoding& d) {
-  d.expect_operands(2, 2);
+  // A texture has one level here, which is taken whatever level is asked for, as by a GPU.
+  const bool level = d.take("level");
+  d.expect_operands(level ? 3 : 2, level ? 3 : 2);
   const int dimensions = d.take_any({"1d", "2d"});
   if (dimensions < 0)
     d.refuse("textures of this kind are not supported; use one or two dimensions without layers or mipmaps");
@@ -101,6 +105,7 @@ void decode_tex(Decoding& d) {
   if (given < wanted) d.refuse("{} coordinates are given for {} dimensions", given, wanted);
   d.source(kFieldB, vector ? at.parts[0] : at, *coordinates);
   if (wanted == 2) d.source(kFieldC, at.parts[1], *coordinates);
+  if (level) d.source(kFieldE, 2, Type::kF32);
   d.inst.mode = static_cast<u8>((wanted == 2 ? kTwoDimensions : 0) |
                                 (*coordinates == Type::kS32 ? kIntegerCoordinates : 0) | (floats ? kGivesFloats : 0));
   d.inst.count = 4;

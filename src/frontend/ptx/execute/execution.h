@@ -78,10 +78,17 @@ struct LaunchState {
   u64 threads = 0;  // of the launch
   std::vector<u8> params;
   VirtAddr local_base;
+  u64 local_bytes = 0;      // per thread
   VirtAddr constants;       // where the module's .const variables begin
   VirtAddr grid_workspace;  // if the kernel asks for it
   u32 shared_bytes = 0, dynamic_shared_bytes = 0;
   u64 live_blocks = 0;
+
+  /// All but `code`.
+  void archive(Archive& a) {
+    a(grid, block, id, threads_per_block, warps_per_block, width, threads, params, local_base, local_bytes);
+    a(constants, grid_workspace, shared_bytes, dynamic_shared_bytes, live_blocks);
+  }
 };
 
 struct Execution {

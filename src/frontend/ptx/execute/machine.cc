@@ -54,6 +54,7 @@ void Machine::clear() {
   grid_workspaces_.clear();
   modules_.clear();
   textures_.clear();
+  surfaces_.clear();
   if (runtime_.heap.placed()) memory_.free(runtime_.heap.first());
   runtime_.heap.leave();
 }
@@ -241,7 +242,8 @@ LaunchShape Machine::begin_launch(const Launch& launch) {
   state.dynamic_shared_bytes = launch.dynamic_shared_bytes;
   state.shared_bytes = code.static_shared_bytes + launch.dynamic_shared_bytes;
   state.params = pack_arguments(launch, kernel);
-  state.local_base = take_local_memory(state.id, code, state.threads);
+  state.local_bytes = local_bytes(code);
+  state.local_base = take_local_memory(state.id, code.kernel, state.threads * state.local_bytes);
   state.constants = modules_[launch.module].constants;
   if (code.uses_grid_workspace) state.grid_workspace = take_grid_workspace(state.id);
   if (code.uses_heap) place_heap();
@@ -283,8 +285,7 @@ std::vector<std::string_view> Machine::kernels(u32 module) const {
 
 /// Local memory of all threads of a launch. A launch that needs no more than what an ended one had takes its place: the
 /// largest that is free.
-VirtAddr Machine::take_local_memory(LaunchId launch, const Code& code, u64 threads) {
-  const u64 bytes = threads * code.local_bytes;
+VirtAddr Machine::take_local_memory(LaunchId launch, std::string_view kernel, u64 bytes) {
   if (bytes == 0) return {};
   const auto free = std::find_if(local_memories_.rbegin(), local_memories_.rend(),
                                  [&](const LocalMemory& memory) { return !memory.user; });
@@ -292,7 +293,7 @@ VirtAddr Machine::take_local_memory(LaunchId launch, const Code& code, u64 threa
     free->user = launch;
     return free->first;
   }
-  const LocalMemory grown{memory_.allocate(fmt::format("local memory of {}", code.kernel), bytes), bytes, launch};
+  const LocalMemory grown{memory_.allocate(fmt::format("local memory of {}", kernel), bytes), bytes, launch};
   local_memories_.insert(std::upper_bound(local_memories_.begin(), local_memories_.end(), bytes,
                                           [](u64 size, const LocalMemory& memory) { return size < memory.bytes; }),
                          grown);
@@ -342,8 +343,18 @@ BlockRef Machine::begin_block(LaunchId id, u64 number, SmId sm) {
   block.barriers.fill({});
   block.warps.resize(launch.warps_per_block);
   for (u32 w = 0; w < launch.warps_per_block; ++w) prepare_warp(block, block.warps[w], w);
-  for (u32 w = 0; w < launch.warps_per_block; ++w) warps_[place * kWarpsPerBlock + w] = &block.warps[w];
+  link_block(place);
   return BlockRef{place};
+}
+
+/// What stays when its warps are restored from bytes.
+void Machine::link_block(u32 place) {
+  Block& block = *blocks_[place];
+  for (Warp& warp : block.warps) {
+    warp.code = block.launch->code;
+    warp.block = &block;
+    warps_[place * kWarpsPerBlock + warp.index] = &warp;
+  }
 }
 
 void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
@@ -351,8 +362,6 @@ void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
   const Code& code = *launch.code;
   const u32 first_thread = number * launch.width;
   const u32 lanes = std::min(launch.width, launch.threads_per_block - first_thread);
-  warp.code = &code;
-  warp.block = &block;
   warp.index = number;
   warp.pc = code.functions[0].first;
   warp.reconverge = kNowhere;
@@ -360,6 +369,8 @@ void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
   warp.active = warp.full = warp.alive;
   warp.carry = 0;
   warp.status = WarpStatus::kRunning;
+  warp.barrier = warp.reduction = 0;
+  warp.barrier_pc = warp.reduction_place = warp.poll_pc = 0;
   warp.pending_atomics = 0;
   warp.jumps = 0;
   warp.stop_polling();
@@ -541,13 +552,13 @@ void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   callee.param_base = caller.param_base + from.param_bytes;
   callee.local_base = caller.local_base + from.local_bytes;
   callee.full = lanes;
-  if (warp.frames.size() >= kMaxCallDepth || callee.local_base + to.local_bytes > code.local_bytes) {
+  if (warp.frames.size() >= most_frames() || callee.local_base + to.local_bytes > x.launch.local_bytes) {
     const u32 lane = static_cast<u32>(std::countr_zero(lanes));
     return raise_fault(
         x, lane,
         fmt::format("calls {} at depth {}, deeper than the stack of {} bytes of local memory and {} calls "
-                    "allows; bound the recursion",
-                    to.source->name, warp.frames.size(), code.local_bytes, kMaxCallDepth));
+                    "allows; bound the recursion, or give it a larger stack",
+                    to.source->name, warp.frames.size(), x.launch.local_bytes, most_frames()));
   }
   // Recursion goes deeper than the chain of calls that storage was sized for.
   const u64 slots = u64{callee.slot_base + to.slots} * stride_;

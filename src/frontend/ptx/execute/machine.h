@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -33,12 +34,16 @@ struct MachineConfig {
   u32 warp_width = 32;
   u64 heap_bytes = DeviceHeap::kBytes;
   u64 loop_limit = DeviceCode::kLoopLimit;
+  u64 stack_bytes = DeviceCode::kStackBytes;
 };
 
 enum class AtomicOp : u8 { kAdd, kMin, kMax, kAnd, kOr, kXor, kExch, kCas, kInc, kDec };
 
 /// Applies an atomic to the word at `word`; gives what it held.
 using AtomicFunction = u64 (*)(u8* word, u64 operand, u64 compare);
+/// A number that stands for such a function in a checkpoint.
+u32 atomic_number(AtomicFunction function);
+AtomicFunction atomic_of_number(u32 number);
 
 /// An atomic of one warp that waits to be performed.
 struct PendingAtomic {
@@ -75,6 +80,7 @@ class Machine final : public InstStream {
   BlockRef restore(LaunchId launch, const BlockImage& image, SmId sm) override;
   std::string whereabouts(WarpRef warp) const override;
   std::optional<std::string> find_endless_loop() override;
+  void archive(Archive& a) override;
   bool serves_threads() const override { return true; }
 
   /// Places the module's variables in the memory; its number is what Launch::module calls it.
@@ -98,13 +104,20 @@ class Machine final : public InstStream {
   /// What kernels can take with malloc. It can be changed until one that does is launched; then the answer is false.
   u64 heap_bytes() const { return config_.heap_bytes; }
   bool set_heap_bytes(u64 bytes);
+  /// What each thread of a kernel that recurses has for it, beyond the longest chain of calls that is known; of kernels that
+  /// are launched from now on.
+  u64 stack_bytes() const { return config_.stack_bytes; }
+  void set_stack_bytes(u64 bytes) { config_.stack_bytes = bytes; }
+  /// Local memory of a thread of that kernel.
+  u64 local_bytes(const Code& code) const { return code.local_bytes + (code.recursive ? config_.stack_bytes : 0); }
 
   void print_to(Printer printer) override;
   /// Without a printer, text waits here.
   std::string take_printed() { return runtime_.take_printed(); }
 
-  /// Texture objects that kernels may name.
-  TextureTable& textures() { return textures_; }
+  /// Objects that kernels may name.
+  ObjectTable<Texture>& textures() { return textures_; }
+  ObjectTable<Surface>& surfaces() { return surfaces_; }
 
   // For handlers.
   DeviceRuntime& runtime() { return runtime_; }
@@ -129,7 +142,8 @@ class Machine final : public InstStream {
  private:
   // At once: far more than any machine has room for. Only what is used becomes real memory.
   static constexpr u32 kMostBlocksAtOnce = u32{1} << 16;
-  static constexpr u32 kMaxCallDepth = 128;  // frames of one warp; the stack of local memory is usually spent earlier
+  static constexpr u32 kMaxCallDepth = 128;   // the stack of local memory is usually spent earlier
+  static constexpr u32 kLeastFrameBytes = 8;  // what a GPU keeps of a caller at least: where to go on
 
   struct Loaded {
     Module module;
@@ -143,7 +157,9 @@ class Machine final : public InstStream {
   void write_variables(const Loaded& loaded) const;
   void check_launch(const Launch& launch, const Function& kernel, const Code& code) const;
   static std::vector<u8> pack_arguments(const Launch& launch, const Function& kernel);
-  VirtAddr take_local_memory(LaunchId launch, const Code& code, u64 threads);
+  VirtAddr take_local_memory(LaunchId launch, std::string_view kernel, u64 bytes);
+  /// Frames of one warp: a call takes some of a GPU's stack, whatever its function keeps there.
+  u64 most_frames() const { return std::max<u64>(kMaxCallDepth, config_.stack_bytes / kLeastFrameBytes); }
   VirtAddr take_grid_workspace(LaunchId launch);
   void place_heap();
   void show_printed();
@@ -155,6 +171,10 @@ class Machine final : public InstStream {
   void release(Block& block, u32 id, Effect* effect);
   Warp& at(WarpRef warp) const { return *warps_[index(warp)]; }
   static std::string position(const Code& code, u32 pc);
+  void archive_launches(Archive& a);
+  void archive_blocks(Archive& a);
+  void archive_atomics(Archive& a);
+  void link_block(u32 place);
 
   GuestMemory& memory_;
   MachineConfig config_;
@@ -187,7 +207,8 @@ class Machine final : public InstStream {
   std::atomic<u64> changes_{0};
   u64 changes_seen_ = 0;
   DeviceRuntime runtime_;
-  TextureTable textures_;
+  ObjectTable<Texture> textures_{1};
+  ObjectTable<Surface> surfaces_{u64{1} << 40};  // no number means both
   Printer printer_;
 };
 

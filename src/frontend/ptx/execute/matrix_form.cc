@@ -12,7 +12,8 @@ struct ShapeName {
   std::string_view name;
   u8 m, n, k;
 };
-constexpr std::array kShapes = std::to_array<ShapeName>({{"m16n8k4", 16, 8, 4},
+constexpr std::array kShapes = std::to_array<ShapeName>({{"m8n8k4", 8, 8, 4},
+                                                         {"m16n8k4", 16, 8, 4},
                                                          {"m16n8k8", 16, 8, 8},
                                                          {"m16n8k16", 16, 8, 16},
                                                          {"m16n8k32", 16, 8, 32},
@@ -22,13 +23,14 @@ constexpr std::array kShapes = std::to_array<ShapeName>({{"m16n8k4", 16, 8, 4},
                                                          {"m32n8k16", 32, 8, 16},
                                                          {"m8n32k16", 8, 32, 16}});
 
-constexpr std::array<std::pair<std::string_view, Factor>, 5> kFactors{{{"f16", Factor::kF16},
+constexpr std::array<std::pair<std::string_view, Factor>, 6> kFactors{{{"f16", Factor::kF16},
                                                                        {"bf16", Factor::kBf16},
                                                                        {"tf32", Factor::kTf32},
                                                                        {"s8", Factor::kS8},
-                                                                       {"u8", Factor::kU8}}};
-constexpr std::array<std::pair<std::string_view, Sum>, 3> kSums{
-    {{"f16", Sum::kF16}, {"f32", Sum::kF32}, {"s32", Sum::kS32}}};
+                                                                       {"u8", Factor::kU8},
+                                                                       {"f64", Factor::kF64}}};
+constexpr std::array<std::pair<std::string_view, Sum>, 4> kSums{
+    {{"f16", Sum::kF16}, {"f32", Sum::kF32}, {"s32", Sum::kS32}, {"f64", Sum::kF64}}};
 
 template <class T, std::size_t N>
 std::optional<T> find(const std::array<std::pair<std::string_view, T>, N>& names, std::string_view name) {
@@ -55,6 +57,7 @@ bool set_shape(MatrixForm& form, std::string_view name) {
 }
 
 bool is_wmma_shape(const MatrixForm& form, Factor factor) {
+  if (factor == Factor::kF64) return form.m == 8 && form.n == 8 && form.k == 4;
   if (factor == Factor::kTf32) return form.m == 16 && form.n == 16 && form.k == 8;
   return form.k == 16 && form.m * form.n == 256;
 }
@@ -81,13 +84,13 @@ MatrixForm form_at(const u32* list) {
   return std::bit_cast<MatrixForm>(u64{list[0]} | u64{list[1]} << 32);
 }
 
-void push_fragment(Decoding& d, const Operand& operand, u32 registers, bool writes) {
+void push_fragment(Decoding& d, const Operand& operand, u32 registers, bool writes, Type type) {
   const bool vector = operand.kind == OperandKind::kVector;
   const u32 given = vector ? static_cast<u32>(operand.parts.size()) : 1;
   if (given != registers) d.refuse("{} registers are given for a fragment of {}", given, registers);
   for (u32 r = 0; r < registers; ++r) {
     const Operand& part = vector ? operand.parts[r] : operand;
-    writes ? d.list_destination(part, Type::kB32) : d.list_source(part, Type::kB32);
+    writes ? d.list_destination(part, type) : d.list_source(part, type);
   }
 }
 

@@ -2,8 +2,8 @@
 // holds in each register.
 //
 // For mma the ISA states the layout. It leaves that of wmma fragments open; here the elements lie in the order of memory,
-// as many in a row for each lane as it holds. Fragments of f16 have more registers than they need: those repeat the
-// elements.
+// as many in a row for each lane as it holds; those of f64 lie as mma's. Fragments of f16 have more registers than they
+// need: those repeat the elements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace terrace::ptx {
 
-enum class Factor : u8 { kF16, kBf16, kTf32, kS8, kU8 };
-enum class Sum : u8 { kF16, kF32, kS32 };
+enum class Factor : u8 { kF16, kBf16, kTf32, kS8, kU8, kF64 };
+enum class Sum : u8 { kF16, kF32, kS32, kF64 };
 
 struct MatrixForm {
   u8 m = 0, n = 0, k = 0;
@@ -42,10 +42,17 @@ struct MatrixPlace {
 };
 
 constexpr u32 elements_per_register(Factor factor) {
-  return factor == Factor::kTf32 ? 1 : factor == Factor::kF16 || factor == Factor::kBf16 ? 2 : 4;
+  const bool whole = factor == Factor::kTf32 || factor == Factor::kF64;
+  return whole ? 1 : factor == Factor::kF16 || factor == Factor::kBf16 ? 2 : 4;
 }
 constexpr u32 elements_per_register(Sum sum) {
   return sum == Sum::kF16 ? 2 : 1;
+}
+constexpr u32 bytes_of_element(Factor factor) {
+  return factor == Factor::kF64 ? 8 : 4 / elements_per_register(factor);
+}
+constexpr u32 bytes_of_element(Sum sum) {
+  return sum == Sum::kF64 ? 8 : 4 / elements_per_register(sum);
 }
 
 /// A fragment's rows and columns, and how many elements and registers each lane has of it.
@@ -115,7 +122,7 @@ bool whole_warps(Execution& x);
 inline constexpr u32 kFormEntries = 2;
 void push_form(Decoding& d, const MatrixForm& form);
 MatrixForm form_at(const u32* list);
-void push_fragment(Decoding& d, const Operand& operand, u32 registers, bool writes);
+void push_fragment(Decoding& d, const Operand& operand, u32 registers, bool writes, Type type = Type::kB32);
 /// wmma.mma, when .mma.sync.aligned has been taken.
 void decode_wmma_mma(Decoding& d);
 

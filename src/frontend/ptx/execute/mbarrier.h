@@ -32,4 +32,7 @@ struct MbarrierWord {
   static constexpr u64 kInitialised = u64{1} << 40, kParity = u64{1} << 63;
 };
 
+/// As an atomic on the barrier: one arrival. Too many are ignored here, where no lane is left to fault.
+u64 arrive_once(u8* pointer, u64, u64);
+
 }  // namespace terrace::ptx

@@ -153,14 +153,4 @@ Texel sample(const Texture& texture, const GuestMemory& memory, float x, float y
           std::bit_cast<u32>(sum[3])};
 }
 
-u64 TextureTable::add(const Texture& texture) {
-  textures_[next_] = texture;
-  return next_++;
-}
-
-const Texture* TextureTable::find(u64 number) const {
-  const auto found = textures_.find(number);
-  return found == textures_.end() ? nullptr : &found->second;
-}
-
 }  // namespace terrace::ptx

@@ -1,4 +1,4 @@
-// Textures: memory that is read by coordinates. A texture object is a description of where texels lie and how they are read;
+// Textures: memory that is read by coordinates, and surfaces, which can be written too. A texture object is a description of where texels lie and how they are read;
 // kernels name it by a number.
 //
 // Simplified: the texels of an array lie row by row, as in pitched memory. A filtered read counts as an access to the texels at its
@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 
+#include "engine/archive.h"
 #include "engine/types.h"
 #include "frontend/guest_memory.h"
 
@@ -51,18 +52,42 @@ Texel sample(const Texture& texture, const GuestMemory& memory, float x, float y
 /// Reads at indices.
 Texel fetch(const Texture& texture, const GuestMemory& memory, i64 x, i64 y, bool as_float, Footprint& footprint);
 
-/// The texture objects of one tenant. Nothing of the tenant runs when it changes.
-class TextureTable {
+/// Memory that kernels read and write by byte and row (suld, sust).
+struct Surface {
+  VirtAddr first;
+  u64 pitch = 0;  // bytes between rows
+  u32 row_bytes = 0, height = 1;
+};
+
+/// Objects of one tenant that kernels name by a number. Nothing of the tenant runs when it changes.
+template <class T>
+class ObjectTable {
  public:
-  u64 add(const Texture& texture);
-  bool remove(u64 number) { return textures_.erase(number) > 0; }
-  const Texture* find(u64 number) const;
-  u64 size() const { return textures_.size(); }
-  void clear() { textures_.clear(); }
+  explicit ObjectTable(u64 first_number) : next_(first_number) {}
+  u64 add(const T& object) {
+    objects_[next_] = object;
+    return next_++;
+  }
+  bool remove(u64 number) { return objects_.erase(number) > 0; }
+  const T* find(u64 number) const {
+    const auto found = objects_.find(number);
+    return found == objects_.end() ? nullptr : &found->second;
+  }
+  u64 size() const { return objects_.size(); }
+  void clear() { objects_.clear(); }
+  void archive(Archive& a) { a(objects_, next_); }
 
  private:
-  std::map<u64, Texture> textures_;
-  u64 next_ = 1;
+  std::map<u64, T> objects_;
+  u64 next_;
 };
+
+/// Whether rows of memory lie in one allocation, as when their object was made: it may have been freed since, in parts too.
+inline bool still_there(const GuestMemory& memory, VirtAddr first, u64 pitch, u64 row_bytes, u64 rows) {
+  const GuestMemory::Allocation* holder = memory.nearest(first);
+  const u64 bytes = (rows - 1) * pitch + row_bytes;
+  return holder != nullptr && first.raw - holder->first.raw < holder->bytes &&
+         bytes <= holder->bytes - (first.raw - holder->first.raw);
+}
 
 }  // namespace terrace::ptx

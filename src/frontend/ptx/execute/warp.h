@@ -96,6 +96,12 @@ struct Warp {
   Block* block = nullptr;
 
   void stop_polling() { polls = polls_seen = 0; }
+  /// All but `code` and `block`.
+  void archive(Archive& a) {
+    a(pc, reconverge, active, full, alive, carry, status, barrier, barrier_pc, reduction, reduction_place, index);
+    a(pending_atomics, jumps, poll_pc, polls, polls_seen, rounds, lanes, gathered);
+    a(stack, frames, strands, registers, params, predicates);
+  }
 
   Frame& frame() { return frames.back(); }
   const Frame& frame() const { return frames.back(); }
@@ -119,6 +125,9 @@ struct Block {
   std::vector<Warp> warps;
   u32 running = 0;  // warps that are not done
   std::array<Barrier, 16> barriers;
+
+  /// All but `launch`; its warps then lack their links.
+  void archive(Archive& a) { a(number, sm, live, shared, warps, running, barriers); }
 };
 
 }  // namespace terrace::ptx

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,15 @@
 namespace terrace::ptx {
 
 inline constexpr u32 kNoIndex = ~u32{0};
+
+/// Who sees a name. The text of a module may consist of parts, each with a .version of its own: PTX that was compiled apart
+/// and is linked here.
+enum class Linkage : u8 {
+  kLocal,     // its part only
+  kVisible,   // all parts
+  kExternal,  // likewise; it is defined elsewhere
+  kWeak       // likewise; a definition without .weak is preferred
+};
 
 /// An initialiser's word that holds the address of another variable.
 struct Relocation {
@@ -35,6 +45,8 @@ struct Variable {
   u64 bytes = 0;
   bool dynamic = false;   // .extern .shared x[]
   bool declared = false;  // .extern without a definition here
+  Linkage linkage = Linkage::kLocal;
+  u32 part = 0;
   u32 line = 0;
   std::vector<u8> initial;  // may be shorter than bytes: the rest is zero
   std::vector<Relocation> relocations;
@@ -57,6 +69,7 @@ enum class OperandKind : u8 {
 struct Operand {
   OperandKind kind = OperandKind::kSink;
   bool negated = false;  // !predicate
+  bool minus = false;    // -register, of video instructions
   bool is_f64 = false;
   char component = 0;  // x, y, z of a special register
   u32 index = kNoIndex;
@@ -65,6 +78,7 @@ struct Operand {
   u64 bits = 0;
   i64 offset = 0;
   std::string_view name;
+  std::string_view part;  // register.part, of video instructions: b0, h1, b3210
   std::vector<Operand> parts;
 };
 
@@ -100,6 +114,8 @@ struct Function {
   std::string_view name;
   bool entry = false;
   bool defined = false;
+  Linkage linkage = Linkage::kLocal;
+  u32 part = 0;
   u32 line = 0;
   std::vector<u32> returns, params;  // in variables
   std::vector<Variable> variables;   // .param and .local ones, of all scopes
@@ -117,12 +133,18 @@ struct Function {
 
 struct Module {
   std::string file;
-  std::unique_ptr<std::string> text;  // every string_view points into it
+  std::unique_ptr<std::string> text;  // every string_view points into it,
+  std::deque<std::string> renamed;    // or into the names of what is local to a part, where another part has the same
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::map<std::string_view, u32> variable_index, function_index;
-  std::map<u64, std::string_view> source_files;  // .file, by number
+  std::map<u64, std::string_view> source_files;  // .file, by number and part
 };
+
+/// Statement::source_file of a file's number in its part.
+constexpr u32 source_file_of(u32 part, u64 number) {
+  return part << 16 | static_cast<u32>(number & 0xffff);
+}
 
 /// What a pointer to a function holds: a number that is the address of nothing else. `index` is that in Module::functions.
 constexpr u64 function_address(u32 index) {
@@ -139,7 +161,7 @@ constexpr u32 warp_size_of(u32 warp_width) {
 /// only the latter when the module does not say.
 std::string place_of(const Module& module, const Statement& statement);
 
-/// Reads a module; `file` is what messages call it, `warp_size` the value of WARP_SZ. Throws InputError with file and
+/// Reads a module, and links its parts if there are several; `file` is what messages call it, `warp_size` the value of WARP_SZ. Throws InputError with file and
 /// line.
 Module parse_module(std::string file, std::string text, u32 warp_size = 32);
 

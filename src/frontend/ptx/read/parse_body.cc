@@ -72,7 +72,7 @@ class BodyParser {
       const bool here = in_.peek().kind == TokenKind::kInteger && in_.peek().line == word.line;
       return here ? static_cast<u32>(in_.next().bits) : 0;
     };
-    source_file_ = number();
+    source_file_ = source_file_of(function_.part, number());
     source_line_ = number();
     while (!in_.ended() && in_.peek().line == word.line) in_.next();
   }
@@ -157,7 +157,7 @@ class BodyParser {
     statement.opcode = in_.expect_name("an instruction");
     while (in_.peek().kind == TokenKind::kDotted) statement.modifiers.push_back(in_.next().text);
     while (!in_.peek().is(';')) {
-      statement.operands.push_back(parse_operand());
+      statement.operands.push_back(parse_modified_operand());
       if (!in_.accept(',') && !in_.peek().is(';'))
         in_.fail("expected ',' or ';' after an operand of {}, found '{}'", statement.opcode, in_.peek().text);
     }
@@ -165,6 +165,15 @@ class BodyParser {
     statement.text = {first, static_cast<std::size_t>(last - first)};
     in_.next();
     function_.body.push_back(std::move(statement));
+  }
+
+  /// Operands of video instructions may be parts of registers or negated.
+  Operand parse_modified_operand() {
+    const bool minus = in_.peek().is('-') && in_.peek(1).kind == TokenKind::kName && in_.accept('-');
+    Operand operand = parse_operand();
+    operand.minus = minus;
+    if (operand.kind == OperandKind::kRegister && in_.peek().kind == TokenKind::kDotted) operand.part = in_.next().text;
+    return operand;
   }
 
   /// One level of braces, brackets or parentheses holds simple operands only, so nothing here recurses further.

@@ -11,8 +11,35 @@ namespace {
 
 constexpr u64 kMaxVariableBytes = u64{1} << 32;  // beyond any GPU's constant, shared or module memory of interest
 
-struct Linkage {
-  bool external = false;
+/// Gives other names to what is local to a part, wherever the part mentions it.
+class Renaming {
+ public:
+  explicit Renaming(std::map<std::pair<u32, std::string_view>, std::string_view> names) : names_(std::move(names)) {}
+
+  void apply(Module& module) const {
+    if (names_.empty()) return;
+    for (Variable& variable : module.variables)
+      for (Relocation& relocation : variable.relocations) rename(variable.part, relocation.symbol);
+    for (Function& function : module.functions) {
+      for (Statement& statement : function.body)
+        for (Operand& operand : statement.operands) rename(function, operand);
+      for (TargetList& list : function.target_lists)
+        for (Operand& operand : list.targets) rename(function, operand);
+    }
+  }
+
+ private:
+  void rename(u32 part, std::string_view& name) const {
+    if (const auto found = names_.find({part, name}); found != names_.end()) name = found->second;
+  }
+  void rename(const Function& function, Operand& operand) const {
+    for (Operand& each : operand.parts) rename(function, each);
+    const auto is_label = [&](const Label& label) { return label.name == operand.name; };
+    if (operand.kind == OperandKind::kSymbol && std::ranges::none_of(function.labels, is_label))
+      rename(function.part, operand.name);
+  }
+
+  std::map<std::pair<u32, std::string_view>, std::string_view> names_;  // by part and name
 };
 
 class ModuleParser {
@@ -23,6 +50,7 @@ class ModuleParser {
     bool versioned = false;
     while (!in_.ended()) {
       if (in_.accept_dotted("version")) {
+        part_ += versioned ? 1 : 0;
         versioned = true;
         in_.next();
       } else if (!versioned) {
@@ -33,6 +61,11 @@ class ModuleParser {
       }
     }
     if (!versioned) in_.fail_at(1, "the file is empty; give the text form that nvcc -ptx or clang -S prints");
+    Renaming(renamed_).apply(module_);
+    for (const auto& [alias, function] : aliases_) {
+      const auto found = module_.function_index.find(function);
+      if (found != module_.function_index.end()) module_.function_index[alias] = found->second;
+    }
   }
 
  private:
@@ -48,13 +81,11 @@ class ModuleParser {
     if (in_.accept_dotted("file")) return parse_file(token);
     if (token.text == "loc") return in_.skip_line();
     if (in_.accept_dotted("section")) return skip_section();
-    if (token.text == "pragma" || token.text == "alias") return in_.skip_past(';');
-    Linkage linkage;
-    while (in_.peek().is_dotted("visible") || in_.peek().is_dotted("extern") || in_.peek().is_dotted("weak") ||
-           in_.peek().is_dotted("common"))
-      linkage.external |= in_.next().text == "extern";
-    if (in_.accept_dotted("entry")) return parse_function(true);
-    if (in_.accept_dotted("func")) return parse_function(false);
+    if (token.text == "pragma") return in_.skip_past(';');
+    if (in_.accept_dotted("alias")) return parse_alias();
+    const Linkage linkage = parse_linkage();
+    if (in_.accept_dotted("entry")) return parse_function(true, linkage);
+    if (in_.accept_dotted("func")) return parse_function(false, linkage);
     const Token& space = in_.next();
     if (space.kind != TokenKind::kDotted) in_.fail_at(space.line, "expected a directive, found '{}'", space.text);
     const auto parsed = parse_space(space.text);
@@ -63,10 +94,37 @@ class ModuleParser {
     parse_variable(*parsed, linkage);
   }
 
+  Linkage parse_linkage() {
+    Linkage linkage = Linkage::kLocal;
+    while (true) {
+      if (in_.accept_dotted("extern"))
+        linkage = Linkage::kExternal;
+      else if (in_.accept_dotted("weak") || in_.accept_dotted("common"))
+        linkage = Linkage::kWeak;
+      else if (in_.accept_dotted("visible"))
+        linkage = Linkage::kVisible;
+      else
+        return linkage;
+    }
+  }
+
+  /// .alias NAME, FUNCTION;
+  void parse_alias() {
+    const auto name = [&] {
+      const std::string_view written = in_.expect_name("a function's name");
+      const auto own = renamed_.find({part_, written});
+      return own == renamed_.end() ? written : own->second;
+    };
+    const std::string_view alias = name();
+    in_.expect(',', "after an alias");
+    aliases_.emplace_back(alias, name());
+    in_.expect(';', "after an alias");
+  }
+
   /// .file NUMBER "NAME"
   void parse_file(const Token& word) {
     if (in_.peek().kind == TokenKind::kInteger && in_.peek(1).kind == TokenKind::kString)
-      module_.source_files.emplace(in_.peek().bits, in_.peek(1).text);
+      module_.source_files.emplace(source_file_of(part_, in_.peek().bits), in_.peek(1).text);
     while (!in_.ended() && in_.peek().line == word.line) in_.next();
   }
 
@@ -84,10 +142,12 @@ class ModuleParser {
   void parse_variable(Space space, Linkage linkage) {
     do {
       Variable variable = parse_declarator(in_, space);
-      variable.declared = linkage.external;
+      variable.linkage = linkage;
+      variable.part = part_;
+      variable.declared = linkage == Linkage::kExternal;
       if (variable.bytes == 0 && space == Space::kShared) {
         variable.dynamic = true;
-      } else if (variable.bytes == 0 && !linkage.external && !in_.peek().is('=')) {
+      } else if (variable.bytes == 0 && !variable.declared && !in_.peek().is('=')) {
         in_.fail_at(variable.line, "variable {} has no size; give it one or an initialiser", variable.name);
       }
       if (in_.accept('=')) parse_initialiser(variable);
@@ -97,16 +157,49 @@ class ModuleParser {
   }
 
   void add_variable(Variable variable) {
-    const auto [known, added] =
-        module_.variable_index.emplace(variable.name, static_cast<u32>(module_.variables.size()));
-    if (added) {
-      module_.variables.push_back(std::move(variable));
-      return;
+    Variable* const first = find_or_add(std::move(variable), module_.variables, module_.variable_index);
+    if (first == nullptr) return;
+    const bool other_part = first->part != variable.part;
+    if (!variable.declared && !first->declared && !may_repeat(*first, variable))
+      in_.fail_at(variable.line, "variable {} is defined twice, first at line {}", variable.name, first->line);
+    const bool better =
+        first->declared || (other_part && first->linkage == Linkage::kWeak && variable.linkage == Linkage::kVisible);
+    if (!variable.declared && better) *first = std::move(variable);
+  }
+
+  /// Definitions of several parts, of which at most one counts more than the others.
+  template <class Symbol>
+  static bool may_repeat(const Symbol& first, const Symbol& second) {
+    return first.part != second.part && (first.linkage == Linkage::kWeak || second.linkage == Linkage::kWeak);
+  }
+
+  /// Adds the symbol; or gives the one that means the same, and leaves `symbol` as it is. Of two that have the same name and mean
+  /// something else, because they are local to different parts, one is renamed.
+  template <class Symbol>
+  Symbol* find_or_add(Symbol&& symbol, std::vector<Symbol>& all, std::map<std::string_view, u32>& index) {
+    if (const auto own = renamed_.find({symbol.part, symbol.name}); own != renamed_.end()) symbol.name = own->second;
+    if (const auto known = index.find(symbol.name); known != index.end()) {
+      Symbol& first = all[known->second];
+      if (first.part == symbol.part || (first.linkage != Linkage::kLocal && symbol.linkage != Linkage::kLocal))
+        return &first;
+      if (symbol.linkage == Linkage::kLocal) {
+        symbol.name = rename(symbol.part, symbol.name);
+      } else {
+        const u32 number = known->second;
+        first.name = rename(first.part, first.name);
+        index.erase(known);
+        index.emplace(first.name, number);
+      }
     }
-    Variable& first = module_.variables[known->second];
-    if (!variable.declared && !first.declared)
-      in_.fail_at(variable.line, "variable {} is defined twice, first at line {}", variable.name, first.line);
-    if (!variable.declared) first = std::move(variable);
+    index.emplace(symbol.name, static_cast<u32>(all.size()));
+    all.push_back(std::move(symbol));
+    return nullptr;
+  }
+
+  std::string_view rename(u32 part, std::string_view name) {
+    const std::string_view fresh = module_.renamed.emplace_back(fmt::format("{}, of part {}", name, part));
+    renamed_.emplace(std::pair{part, name}, fresh);
+    return fresh;
   }
 
   void parse_initialiser(Variable& variable) {
@@ -179,9 +272,11 @@ class ModuleParser {
     variable.relocations.push_back(relocation);
   }
 
-  void parse_function(bool entry) {
+  void parse_function(bool entry, Linkage linkage) {
     Function function;
     function.entry = entry;
+    function.linkage = linkage;
+    function.part = part_;
     function.line = in_.peek().line;
     function.scope_parents.push_back(0);
     if (!entry && in_.accept('(')) parse_params(function, function.returns);
@@ -237,20 +332,20 @@ class ModuleParser {
   }
 
   void add_function(Function function) {
-    const auto [known, added] =
-        module_.function_index.emplace(function.name, static_cast<u32>(module_.functions.size()));
-    if (added) {
-      module_.functions.push_back(std::move(function));
-      return;
-    }
-    Function& first = module_.functions[known->second];
-    if (function.defined && first.defined)
-      in_.fail_at(function.line, "function {} is defined twice, first at line {}", function.name, first.line);
-    if (function.defined) first = std::move(function);
+    Function* const first = find_or_add(std::move(function), module_.functions, module_.function_index);
+    if (first == nullptr || !function.defined) return;
+    const bool repeats = may_repeat(*first, function);
+    if (first->defined && !repeats)
+      in_.fail_at(function.line, "function {} is defined twice, first at line {}", function.name, first->line);
+    const bool better = repeats && first->linkage == Linkage::kWeak && function.linkage == Linkage::kVisible;
+    if (!first->defined || better) *first = std::move(function);
   }
 
   Module& module_;
   Cursor in_;
+  u32 part_ = 0;
+  std::map<std::pair<u32, std::string_view>, std::string_view> renamed_;  // by part and name
+  std::vector<std::pair<std::string_view, std::string_view>> aliases_;
 };
 
 }  // namespace

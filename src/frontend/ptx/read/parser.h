@@ -138,7 +138,7 @@ class ScopedNames {
 /// the space.
 Variable parse_declarator(Cursor& in, Space space);
 
-/// Reads a function's body, behind its opening brace.
+/// Reads a function's body, behind its opening brace. The function knows its part.
 void parse_body(Cursor& in, Function& function);
 
 }  // namespace terrace::ptx
