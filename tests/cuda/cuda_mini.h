@@ -104,13 +104,21 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
+typedef int cudaChannelFormatKind;
+typedef int cudaTextureAddressMode;
+typedef int cudaTextureFilterMode;
+typedef int cudaTextureReadMode;
+typedef void* cudaArray_t;
+enum { cudaResourceTypeArray, cudaResourceTypeMipmappedArray, cudaResourceTypeLinear, cudaResourceTypePitch2D };
 struct cudaChannelFormatDesc {
   int x, y, z, w, f;
 };
 struct cudaResourceDesc {
   int resType;
   union {
-    void* array;
+    struct {
+      cudaArray_t array;
+    } array;
     struct {
       void* devPtr;
       cudaChannelFormatDesc desc;

@@ -40,7 +40,7 @@ static void* make_array(unsigned flags) {
 static cudaResourceDesc of(void* array) {
   cudaResourceDesc what{};
   what.resType = kOfArray;
-  what.res.array = array;
+  what.res.array.array = array;
   return what;
 }
 
@@ -51,7 +51,7 @@ static void write_and_read() {
   OK(cudaCreateSurfaceObject(&first, &what_one));
   OK(cudaCreateSurfaceObject(&second, &what_two));
   OK(cudaGetSurfaceObjectResourceDesc(&back, second));
-  EXPECT(back.res.array == two && first != second);
+  EXPECT(back.res.array.array == two && first != second);
   unsigned flags = 0;
   OK(cudaArrayGetInfo(nullptr, nullptr, &flags, one));
   EXPECT(flags == kForSurfaces);

@@ -143,7 +143,7 @@ static void array_textures() {
   EXPECT(channels.x == 32 && channels.y == 0);
   cudaResourceDesc what{};
   what.resType = kOfArray;
-  what.res.array = array;
+  what.res.array.array = array;
   unsigned long long texture = 0;
   cudaTextureDesc how = reading(kClamp, 0, 0);
   OK(cudaCreateTextureObject(&texture, &what, &how, nullptr));
@@ -152,7 +152,7 @@ static void array_textures() {
   cudaTextureDesc how_back{};
   OK(cudaGetTextureObjectResourceDesc(&what_back, texture));
   OK(cudaGetTextureObjectTextureDesc(&how_back, texture));
-  EXPECT(what_back.res.array == array && how_back.addressMode[1] == kClamp);
+  EXPECT(what_back.res.array.array == array && how_back.addressMode[1] == kClamp);
   OK(cudaDestroyTextureObject(texture));
   REFUSED(cudaDestroyTextureObject(texture), kInvalidHandle);
   REFUSED(cudaGetTextureObjectTextureDesc(&how_back, texture), kInvalidHandle);
@@ -165,7 +165,7 @@ static void array_textures() {
   OK(cudaDestroyTextureObject(texture));
   how.sRGB = 1;
   REFUSED(cudaCreateTextureObject(&texture, &what, &how, nullptr), kNotSupported);
-  what.res.array = host;
+  what.res.array.array = host;
   how = reading(kClamp, 0, 0);
   REFUSED(cudaCreateTextureObject(&texture, &what, &how, nullptr), kInvalidHandle);
   what.resType = kOfMipmaps;
