@@ -20,7 +20,11 @@ std::map<const void*, std::unique_ptr<Array>>& arrays() {
 }
 
 int make_array(void** to, const ChannelFormat* format, std::size_t width, std::size_t height, unsigned flags) {
+  // Of compute capability 9.0, in texels.
+  constexpr std::size_t kMostWidth = 131072, kMostHeight = 65536, kMostSurfaceWidth1D = 32768;
   if (to == nullptr || format == nullptr || width == 0) return kInvalidValue;
+  const bool narrow = height == 0 && (flags & kForSurfaces) != 0;
+  if (width > (narrow ? kMostSurfaceWidth1D : kMostWidth) || height > kMostHeight) return kInvalidValue;
   if (texel_bytes(*format) == 0) return kInvalidChannels;
   auto array = std::make_unique<Array>(Array{nullptr, 0, width, height, *format, flags});
   const int status = cudaMallocPitch(&array->first, &array->pitch, array->row_bytes(), array->rows());

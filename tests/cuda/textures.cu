@@ -173,6 +173,11 @@ static void array_textures() {
   OK(cudaFreeArray(array));
   const cudaChannelFormatDesc uneven = cudaCreateChannelDesc(8, 16, 0, 0, kUnsigned);
   REFUSED(cudaMallocArray(&array, &uneven, 4, 4, 0), kInvalidChannels);
+  REFUSED(cudaMallocArray(&array, &floats, 131073, 0, 0), kInvalidValue);
+  REFUSED(cudaMallocArray(&array, &floats, 1, 65537, 0), kInvalidValue);
+  REFUSED(cudaMallocArray(&array, &floats, 32769, 0, 2), kInvalidValue);
+  OK(cudaMallocArray(&array, &floats, 131072, 0, 0));
+  OK(cudaFreeArray(array));
   size_t most = 0;
   OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
   EXPECT(most >= 1 << 20);
