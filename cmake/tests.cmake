@@ -144,6 +144,7 @@ set(cuda_programs "")
 function(add_cuda_program name)
   set(source ${PROJECT_SOURCE_DIR}/tests/cuda/${name}.cu)
   add_custom_command(OUTPUT ${cuda_out}/${name}.ptx DEPENDS ${source} tests/cuda/cuda_mini.h tests/cuda/expect.h
+    tests/cuda/compared.h tests/cuda/sampling.h
     COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}
     COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-device-only -S -Xclang -target-feature -Xclang +ptx78 ${source} -o
             ${cuda_out}/${name}.ptx
@@ -162,6 +163,8 @@ function(add_cuda_program name)
 endfunction()
 add_cuda_program(api plain lz4 zstd)
 add_cuda_program(calls zstd)
+add_cuda_program(sampling plain)
+add_cuda_program(surface_bytes plain)
 add_cuda_program(surfaces zstd)
 add_cuda_program(textures zstd)
 # These say by hand what only nvcc's output says.
@@ -171,5 +174,24 @@ foreach(name managed linked)
   target_link_libraries(cuda_${name} PRIVATE cudart_13)
   set_target_properties(cuda_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${cuda_out} OUTPUT_NAME ${name})
 endforeach()
+# Where a toolkit of the same version as the runtime library is at hand, its compiler builds programs, too: those of above, and one whose device code
+# is linked.
+if(TERRACE_NVCC)
+  execute_process(COMMAND ${TERRACE_NVCC} --version OUTPUT_VARIABLE nvcc_version ERROR_QUIET)
+endif()
+if(TERRACE_NVCC AND nvcc_version MATCHES "release 13\\.")
+  function(add_nvcc_program name)
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/tests/cuda/ OUTPUT_VARIABLE sources)
+    add_custom_command(OUTPUT ${cuda_out}/nvcc/${name} DEPENDS ${sources} tests/cuda/compared.h tests/cuda/sampling.h tests/cuda/linking.h
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}/nvcc
+      COMMAND ${TERRACE_NVCC} -rdc=true -arch=sm_75 -cudart shared -std=c++17 -O2 -Xcompiler -Wall,-Wextra -Xnvlink --suppress-stack-size-warning ${sources} -o
+              ${cuda_out}/nvcc/${name}
+      COMMENT "CUDA test program ${name}, by nvcc" VERBATIM)
+    set(cuda_programs ${cuda_programs} ${cuda_out}/nvcc/${name} PARENT_SCOPE)
+  endfunction()
+  add_nvcc_program(sampling sampling.cu)
+  add_nvcc_program(surface_bytes surface_bytes.cu)
+  add_nvcc_program(linking linking_main.cu linking_rules.cu linking_deep.cu)
+endif()
 add_custom_target(cuda_programs ALL DEPENDS ${cuda_programs})
 add_dependencies(cli cuda_programs cuda_managed cuda_linked)
