@@ -334,25 +334,29 @@ bool LoadStoreUnit::access_then_translate(LineAccess& line, Cycle now) {
   return true;
 }
 
-/// What has passed a virtual L1: first those that waited for their page, then those that found it in the TLB.
+/// What has passed a virtual L1: first those that waited for their page, then those that found it in the TLB. Accesses to
+/// one line stay in order.
 void LoadStoreUnit::send_translated(Cycle now) {
-  while (translator_.any_ready()) {
-    const LineAccess& line = translator_.ready();
-    const PhysAddr pa = translator_.ready_address();
+  for (;;) {
+    const bool waited = translator_.any_ready() && !is_leaving(translator_.ready());
+    if (!waited && (leaving_.empty() || leaving_.front().at > now)) return;
+    const LineAccess& line = waited ? translator_.ready() : leaving_.front().access;
+    const PhysAddr pa = waited ? translator_.ready_address() : leaving_.front().pa;
     const u32 slice = slice_of(line, pa);
     if (!wiring_.requests.can_send(port_, slice, now)) return;
     send(line, pa, slice, line.sectors, line.wanted, now);
-    if (follower_) [[unlikely]]
+    if (waited && follower_) [[unlikely]]
       request_goes_on(*follower_, line.record, now);
-    translator_.pop_ready();
+    waited ? translator_.pop_ready() : void(leaving_.pop());
   }
-  while (!leaving_.empty() && leaving_.front().at <= now) {
-    const Leaving& first = leaving_.front();
-    const u32 slice = slice_of(first.access, first.pa);
-    if (!wiring_.requests.can_send(port_, slice, now)) return;
-    send(first.access, first.pa, slice, first.access.sectors, first.access.wanted, now);
-    leaving_.pop();
+}
+
+bool LoadStoreUnit::is_leaving(const LineAccess& line) const {
+  for (u32 i = 0; i < leaving_.size(); ++i) {
+    const LineAccess& other = leaving_[i].access;
+    if (other.line == line.line && other.tenant == line.tenant) return true;
   }
+  return false;
 }
 
 void LoadStoreUnit::settle(Cycle now) {

@@ -169,6 +169,7 @@ class LoadStoreUnit {
   }
   void take_translations(Cycle now);
   void take_invalidations(Cycle now);
+  bool is_leaving(const LineAccess& line) const;
   bool is_still_refused(Cycle now);
   bool access_next(Cycle now);
   bool access_head(Cycle now);

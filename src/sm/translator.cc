@@ -31,6 +31,7 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
     pa = truth;
     return Outcome::kKnown;
   }
+  if (follows_another(access)) return Outcome::kSetAside;
   const u64 unit = unit_of(access);
   if (pages_ == 0 || page_number_[last_page_] != unit) {
     const u32 known = known_page(unit);
@@ -47,6 +48,35 @@ Translator::Outcome Translator::translate(const LineAccess& access, PhysAddr& pa
   }
   pa = in_frame(its.frame, access);
   return Outcome::kKnown;
+}
+
+/// Behind a virtual L1, who follows an access to the same line keeps behind it: answers may come in another order than
+/// requests, and the page may be in the TLB by then.
+bool Translator::follows_another(const LineAccess& access) {
+  if (wiring_.at != TranslateAt::kAfterL1 || parked_of_[places_of(access)] == 0) return false;
+  const auto is_among = [&](ParkedRef first, PhysAddr& pa) {
+    for (ParkedRef at = first; at.valid(); at = parked_[at].next) {
+      pa = parked_[at].pa;
+      const LineAccess& other = parked_[at].access;
+      if (other.line == access.line && other.tenant == access.tenant) return true;
+    }
+    return false;
+  };
+  PhysAddr pa;
+  if (is_among(ready_first_, pa)) {
+    const ParkedRef last = make_parked(access);
+    parked_[last].pa = pa;
+    parked_[std::exchange(ready_last_, last)].next = last;
+    return true;
+  }
+  WaitRef found;
+  misses_.for_each_entry([&](u64, auto&& visit) {
+    visit([&](WaitRef ref) {
+      if (is_among(waits_[ref].first, pa)) found = ref;
+    });
+  });
+  if (found.valid()) park(found, access);
+  return found.valid();
 }
 
 /// Lines of one page stand beside each other, so that it counts once; should they not, it is asked for too many places.
@@ -122,10 +152,16 @@ void Translator::tell_of_merge(const LineAccess& access, u64 key, Cycle now) {
   }
 }
 
-void Translator::park(WaitRef wait, const LineAccess& access) {
+Translator::ParkedRef Translator::make_parked(const LineAccess& access) {
   const ParkedRef ref = parked_.make();
   parked_[ref].access = access;
   parked_[ref].access.tlb_missed = true;
+  ++parked_of_[places_of(access)];
+  return ref;
+}
+
+void Translator::park(WaitRef wait, const LineAccess& access) {
+  const ParkedRef ref = make_parked(access);
   Wait& its = waits_[wait];
   (its.first.valid() ? parked_[its.last].next : its.first) = ref;
   its.last = ref;
@@ -150,6 +186,7 @@ void Translator::release(WaitRef ref, const Translation& answer, Cycle now) {
 void Translator::pop_ready() {
   const ParkedRef first = ready_first_;
   ready_first_ = parked_[first].next;
+  --parked_of_[places_of(parked_[first].access)];
   parked_.free(first);
 }
 
@@ -160,7 +197,8 @@ void Translator::commit_new_pages() {
 
 void Translator::archive(Archive& a) {
   SIM_CHECK(new_pages_.empty(), "SM {} is saved within a cycle", index(sm_));
-  a(tlb_, misses_, waits_, parked_, ready_first_, ready_last_, awaits_answer_, awaits_place_, most_stalled_);
+  a(tlb_, misses_, waits_, parked_, ready_first_, ready_last_, awaits_answer_, awaits_place_, parked_of_,
+    most_stalled_);
   a(pages_, last_page_);
   for (u32 i = 0; i < pages_; ++i) a(page_number_[i], page_[i]);
 }

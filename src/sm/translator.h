@@ -171,8 +171,11 @@ class Translator {
   }
   bool has_places_for(const CoalescedLines& lines, TenantId tenant);
   u32 known_page(u64 unit) const;
+  bool follows_another(const LineAccess& access);
+  u32 places_of(const LineAccess& access) const { return access.line % kParkedSets; }
   Outcome look_up(const LineAccess& access, u64 unit, Cycle now);
   void tell_of_merge(const LineAccess& access, u64 key, Cycle now);
+  ParkedRef make_parked(const LineAccess& access);
   void park(WaitRef wait, const LineAccess& access);
   void release(WaitRef ref, const Translation& answer, Cycle now);
   PhysAddr in_frame(PhysAddr frame, const LineAccess& access) const {
@@ -181,6 +184,7 @@ class Translator {
   }
 
   static constexpr u32 kNoPage = ~u32{0};
+  static constexpr u32 kParkedSets = 64;  // a choice: few lines wait at a time
   const L1TlbConfig config_;
   const u32 line_shift_;
   const u32 page_shift_;
@@ -195,8 +199,9 @@ class Translator {
   // What every tick of the SM touches stands together.
   ParkedRef ready_first_, ready_last_;
   // The page at the head found no place, and no answer has come since:
-  bool awaits_answer_ = false;  // for a miss,
-  bool awaits_place_ = false;   // or on the way to the L2 TLB
+  bool awaits_answer_ = false;                // for a miss,
+  bool awaits_place_ = false;                 // or on the way to the L2 TLB
+  std::array<u32, kParkedSets> parked_of_{};  // those that wait or are ready, by the last digits of their lines
   struct NewPage {
     TenantId tenant;
     VirtAddr va;

@@ -16,7 +16,7 @@
 namespace terrace {
 namespace {
 
-constexpr u32 kLineBytes = 128, kLanes = 32, kPageBytes = 4096;
+constexpr u32 kLineBytes = 128, kLanes = 32, kPageBytes = 4096, kWarps = 64;
 constexpr Cycle kNoc = 1, kMemory = 40, kTlbLink = 1, kTlb = 60, kHit = 20, kTlbHit = 2;
 constexpr TenantId kTenant{0};
 // A look-up of the TLB after the queue, then the crossbar, memory and back.
@@ -90,8 +90,9 @@ class LoadStoreBench final : public Unit {
       const std::size_t before = asked.seen.size();
       const Cycle opens = asked.take(requests_, now);
       for (std::size_t i = before; i < asked.seen.size(); ++i) {
-        const u64 key = asked.seen[i].what.key;
-        delay_.push(now + kTlb, {key, spaces_.locate(kTenant, {page_of_key(key) << 12}), {}});
+        const TranslationRequest& request = asked.seen[i].what;
+        delay_.push(now + kTlb,
+                    {request.key, spaces_.locate(kTenant, {page_of_key(request.key) << 12}), {}, request.tag});
       }
       return std::min(opens, delay_.send(answers_, now));
     });
@@ -402,6 +403,22 @@ TEST(LoadStoreBench, BeforeAVirtualL2NothingIsTranslatedAndLinesKeepTheirVirtual
   EXPECT_EQ(bench.memory.seen[0].access.in_l2, LineKey::of_tenant(kTenant, GuestMemory::kBase / kLineBytes + 1));
 }
 
+TEST(LoadStoreBench, BehindAVirtualL1StoresToOneLineStayInOrderThoughTheSecondFindsItsPage) {
+  LoadStoreBench::Options options = with_tlb(TranslateAt::kAfterL1);
+  options.tlb.look_up = L1TlbConfig::LookUp::kLine;
+  options.tlb.merge_misses = false;
+  LoadStoreBench bench(options);
+  bench.issue(0, {.at = 5 * kLineBytes});  // brings the page
+  const Cycle there = 1 + kPageTrip;
+  bench.issue(there - 3, {.action = MemoryAction::kStore, .at = 0, .lanes = 1});  // asks for the page, too
+  bench.issue(there + 2, {.action = MemoryAction::kStore, .at = 4, .lanes = 1});
+  bench.run();
+  EXPECT_EQ(bench.asked.seen.size(), 2u) << "the second store does not ask: it goes behind the first";
+  ASSERT_EQ(bench.memory.seen.size(), 3u);
+  EXPECT_EQ(bench.memory.seen[1].access.words, 1u);
+  EXPECT_EQ(bench.memory.seen[2].access.words, 2u);
+}
+
 TEST(LoadStoreBench, TheTimeOfAnInstructionIsFromIssueToItsLastLine) {
   LoadStoreBench bench;
   bench.issue(10, {.stride = kLineBytes, .lanes = 3});
@@ -410,11 +427,11 @@ TEST(LoadStoreBench, TheTimeOfAnInstructionIsFromIssueToItsLastLine) {
   EXPECT_EQ(bench.unit.stats.lines[kTenant].value, 3u);
 }
 
-/// Instructions of every kind, more of them than the queue has places for, over a few pages.
+/// Instructions of every kind, one of each warp and more than the queue has places for, over a few pages.
 void issue_at_random(LoadStoreBench& bench) {
   Rng rng(1, "instructions");
   Cycle at = 0;
-  for (u32 i = 0; i < 80; ++i, at += rng.below(20)) {
+  for (u32 i = 0; i < kWarps; ++i, at += rng.below(20)) {
     const u64 kind = rng.below(8), stride = u64{4} << 2 * rng.below(5);
     const MemoryAction action = kind == 0   ? MemoryAction::kAtomic
                                 : kind == 1 ? MemoryAction::kStore

@@ -9,11 +9,12 @@
 #include "cuda_mini.h"
 #endif
 
-#include <initializer_list>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <initializer_list>
 
 /// A generator of its own for each case: what one case draws does not depend on those before it.
 struct Numbers {
