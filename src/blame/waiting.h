@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@ class WaitingRing : public WaitBook {
  public:
   WaitingRing() = default;
   explicit WaitingRing(u32 capacity) : ring_(capacity) {}
+  WaitingRing(u32 capacity, u32 at_first) : ring_(capacity, at_first) {}
 
   u32 size() const { return ring_.size(); }
   bool empty() const { return ring_.empty(); }
@@ -122,12 +125,34 @@ class WaitingLinks : public WaitBook {
     links_.push_back(&link);
     entered_.push_back(0);
     look_at_.push_back(0);
+    soonest_ = std::min(soonest_, link.latency());
+    if (filled_.size() * 64 < links_.size()) filled_.push_back(0);
+    for (u32 i = 0; i < links_.size(); ++i) links_[i]->mark_in(filled_[i / 64], u64{1} << i % 64);
   }
 
   u32 count() const { return static_cast<u32>(links_.size()); }
   const Link<T>& operator[](u32 link) const { return *links_[link]; }
-  /// The oldest message that has arrived on a link, or null. Links on which nothing can have arrived are not touched: there may
-  /// be hundreds, all over memory.
+  /// Calls `each(link)` for the links with messages that have arrived or are on their way, from `from` on and around, until
+  /// it returns true: there may be hundreds of links, most of them empty. Meanwhile it may pop from the one it is called for.
+  template <class F>
+  void visit_filled(u32 from, F&& each) {
+    const u32 words = static_cast<u32>(filled_.size());
+    if (words == 0) return;
+    const u64 behind = ~u64{0} << from % 64;
+    u64 among = behind;
+    for (u32 step = 0, word = from / 64; step <= words; ++step) {
+      u64 left = std::atomic_ref(filled_[word]).load(std::memory_order_relaxed) & among;
+      for (; left != 0; left &= left - 1) {
+        if (each(word * 64 + static_cast<u32>(std::countr_zero(left)))) return;
+      }
+      word = word + 1 == words ? 0 : word + 1;
+      among = step + 1 == words ? ~behind : ~u64{0};
+    }
+  }
+  /// What is pushed from now on arrives at least so many cycles later.
+  u32 soonest() const { return soonest_; }
+  /// The oldest message that has arrived on a link, or null. Links on which nothing can have arrived are not touched: they lie
+  /// all over memory.
   const T* front(u32 link, Cycle now) {
     if (now < look_at_[link]) return nullptr;
     const T* first = links_[link]->front(now);
@@ -178,6 +203,8 @@ class WaitingLinks : public WaitBook {
   std::vector<Link<T>*> links_;
   std::vector<u32> entered_;    // by link: the first so many are in the books
   std::vector<Cycle> look_at_;  // by link: nothing arrives before
+  std::vector<u64> filled_;     // links with messages, a bit each, which the links set
+  u32 soonest_ = ~u32{0};
   Blame::Group group_ = 0;
 };
 

@@ -40,21 +40,27 @@ class MemoryPort {
   /// The reply whose turn it is, or null. Only `pop` moves the turn: how often a slice looks must not matter.
   const DramReply* front(Cycle now) {
     if (now < look_at_) return nullptr;
-    u32 link = turn_;
-    Cycle next = kNever;
-    for (u32 asked = 0; asked < replies_.count(); ++asked, link = after(link)) {
-      if (const DramReply* reply = replies_.front(link, now)) return reply;
-      next = std::min(next, replies_.look_at(link));
+    const DramReply* found = nullptr;
+    if (replies_.count() == 1) {
+      found = replies_.front(0, now);
+      if (found == nullptr) look_at_ = replies_.look_at(0);
+      return found;
     }
-    look_at_ = next;
-    return nullptr;
+    Cycle next = now + replies_.soonest();
+    replies_.visit_filled(turn_, [&](u32 link) {
+      found = replies_.front(link, now);
+      next = std::min(next, replies_.look_at(link));
+      found_ = link;
+      return found != nullptr;
+    });
+    if (found == nullptr) look_at_ = next;
+    return found;
   }
   /// Takes what `front` found in this cycle.
   DramReply pop(Cycle now) {
-    while (replies_.front(turn_, now) == nullptr) turn_ = after(turn_);
-    const DramReply reply = replies_.pop(turn_, now);
+    const DramReply reply = replies_.pop(found_, now);
     taken_.only(reply.tenant);
-    turn_ = after(turn_);
+    turn_ = found_ + 1 == replies_.count() ? 0 : found_ + 1;
     return reply;
   }
   void keep_replies(Blame& blame, const char* name, const char* doc) {
@@ -88,13 +94,13 @@ class MemoryPort {
     Resource held;             // by those
   };
   Way& way_of(PhysAddr line) { return ways_.size() == 1 ? ways_[0] : ways_[map_.channel_of(line)]; }
-  u32 after(u32 link) const { return link + 1 == replies_.count() ? 0 : link + 1; }
 
   const LineMap& map_;
   std::vector<Way> ways_;
   WaitingLinks<DramReply> replies_;
   Resource taken_;  // held by the tenant of the reply taken last
   u32 turn_ = 0;
+  u32 found_ = 0;      // where `front` found something
   Cycle look_at_ = 0;  // no reply arrives before
 };
 

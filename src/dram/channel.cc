@@ -39,8 +39,7 @@ Channel::Channel(const DramConfig& config, const DramChannelSetup& setup)
 
 void Channel::connect(Link<DramRequest>& requests, Link<DramReply>& replies) {
   requests_.add(requests);
-  soonest_ = std::min(soonest_, requests.latency());
-  sources_.push_back({&replies, OutletRing<Return>(config_.return_entries)});
+  sources_.push_back({&replies, OutletRing<Return>(config_.return_entries, 1)});  // most have none or one
   returns_in_.resize((sources_.size() + 63) / 64);
 }
 
@@ -122,19 +121,17 @@ void Channel::deliver_to(u32 index, Cycle now) {
 void Channel::accept(Cycle now) {
   // What is pushed from now on arrives later than all that is on its way.
   if (now < accept_at_ && !more_requests_) return;
-  accept_at_ = now + soonest_;
+  accept_at_ = now + requests_.soonest();
   more_requests_ = false;
   bool accepted = false;
   const u32 count = static_cast<u32>(sources_.size());
-  u32 at = next_source_;
-  for (u32 i = 0; i < count; ++i) {
+  requests_.visit_filled(next_source_, [&](u32 at) {
     Source& source = sources_[at];
-    const u32 after = at + 1 == count ? 0 : at + 1;
     if (requests_.front(at, now) != nullptr && !source.refused) {
       if (offer(at, now)) {
         accepted = true;
         if (scheduler_->made_room()) retry_refused();
-        next_source_ = after;
+        next_source_ = at + 1 == count ? 0 : at + 1;
         more_requests_ |= requests_.front(at, now) != nullptr;
       } else {
         source.refused = any_refused_ = true;
@@ -143,8 +140,8 @@ void Channel::accept(Cycle now) {
     // One that is refused holds up those behind it; the books want to know when those arrive, too.
     const Cycle next = requests_.counted() ? requests_[at].next_arrival() : requests_.look_at(at);
     if (next > now || requests_.counted()) accept_at_ = std::min(accept_at_, std::max(next, now + 1));
-    at = after;
-  }
+    return false;
+  });
   if (accepted) {
     stale_ |= scheduler_->changed_banks();
     turn();

@@ -144,7 +144,6 @@ class Channel final : public Unit {
       if (found()) next = cycle + 1;
       consider(other, its_key);
     }
-    friend auto operator<=>(const Best&, const Best&) = default;
   };
 
   void deliver(Cycle now);
@@ -166,6 +165,8 @@ class Channel final : public Unit {
   u64 first_cycle(Cycle now) const { return now == 0 ? 0 : clock_.local(now - 1) + 1; }
   void advance(u64 until, Cycle now);
   u64 decide(u64 cycle, Cycle now);
+  /// No command can be issued before.
+  u64 next_chance() const;
   bool refresh(u64 cycle, bool bus_free);
   void choose_anew();
   void classify(u32 bank);
@@ -192,9 +193,8 @@ class Channel final : public Unit {
   std::vector<Source> sources_;
   std::vector<u64> returns_in_;  // sources whose reads return, a bit each
   bool any_refused_ = false;
-  u32 next_source_ = 0;    // moves on grants
-  Cycle accept_at_ = 0;    // before, nothing arrives that has not been offered
-  u32 soonest_ = ~u32{0};  // cycles that a request takes at least on its link
+  u32 next_source_ = 0;  // moves on grants
+  Cycle accept_at_ = 0;  // before, nothing arrives that has not been offered
   std::vector<Entry> entries_;
   std::vector<u16> free_entries_;
   /// Reads in the queue, whose cycles of waiting banks count.

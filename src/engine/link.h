@@ -5,6 +5,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <utility>
+
 #include "engine/archive.h"
 #include "engine/check.h"
 #include "engine/scheduler.h"
@@ -25,11 +28,8 @@ struct LinkShape {
 template <class T>
 class Link {
  public:
-  Link(Scheduler& scheduler, LinkShape shape)
-      : scheduler_(scheduler),
-        rate_(shape.rate),
-        latency_(shape.latency),
-        waiting_(shape.capacity ? shape.capacity : shape.full_rate_capacity()) {
+  Link(Scheduler& scheduler, LinkShape shape) : scheduler_(scheduler), rate_(shape.rate), latency_(shape.latency) {
+    waiting_.set_capacity(shape.capacity ? shape.capacity : shape.full_rate_capacity(), scheduler.threads() == 1);
     SIM_CHECK(latency_ >= 1, "a link needs a latency of at least one cycle");
     SIM_CHECK(rate_ >= 1, "a link needs a rate of at least one message per cycle");
   }
@@ -40,6 +40,13 @@ class Link {
   void connect(UnitId producer, UnitId consumer) {
     producer_ = producer;
     consumer_ = consumer;
+  }
+
+  /// This bit is set as long as there are messages: for a consumer with many links, most of them empty. Before the first
+  /// cycle.
+  void mark_in(u64& word, u64 bit) {
+    marks_ = &word;
+    mark_ = bit;
   }
 
   /// Whether one more message fits in this cycle. A refused producer is woken when that can have changed.
@@ -61,6 +68,7 @@ class Link {
     }
     ++pushes_;
     waiting_.push({now + latency_, std::move(message)});
+    if (marks_ != nullptr) set_mark();
     scheduler_.wake(consumer_, now + latency_);
   }
 
@@ -72,6 +80,7 @@ class Link {
     SIM_DCHECK(front(now) != nullptr, "pop from a link on which nothing has arrived");
     T message = waiting_.pop(now).message;
     if (refused_.take()) scheduler_.wake(producer_, now + 1);
+    if (marks_ != nullptr && waiting_.empty()) clear_mark();
     return message;
   }
   /// Calls `each(message, arrived)` for what has arrived by cycle `now`, in order.
@@ -88,13 +97,31 @@ class Link {
   u32 capacity() const { return waiting_.capacity(); }
   u32 latency() const { return latency_; }
 
-  void archive(Archive& a) { a(waiting_, last_push_, pushes_, refused_); }
+  void archive(Archive& a) {
+    a(waiting_, last_push_, pushes_, refused_);
+    if (a.restores() && marks_ != nullptr) waiting_.empty() ? void(*marks_ &= ~mark_) : void(*marks_ |= mark_);
+  }
 
  private:
   struct Traveller {
     Cycle arrives = 0;
     T message{};
   };
+  void set_mark() {
+    if (scheduler_.ticks_together()) [[unlikely]]
+      std::atomic_ref(*marks_).fetch_or(mark_, std::memory_order_acq_rel);  // other links share the word
+    else
+      *marks_ |= mark_;
+  }
+  /// On two threads something may have been pushed since the link was seen to be empty.
+  void clear_mark() {
+    if (!scheduler_.ticks_together()) [[likely]] {
+      *marks_ &= ~mark_;
+      return;
+    }
+    std::atomic_ref(*marks_).fetch_and(~mark_, std::memory_order_acq_rel);
+    if (!waiting_.empty()) set_mark();
+  }
   u32 pushed_in(Cycle now) const { return last_push_ == now ? pushes_ : 0; }
 
   Scheduler& scheduler_;
@@ -105,6 +132,8 @@ class Link {
   Cycle last_push_ = kNever;
   u32 pushes_ = 0;
   Refusal refused_;
+  u64* marks_ = nullptr;
+  u64 mark_ = 0;
 };
 
 }  // namespace terrace

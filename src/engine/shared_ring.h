@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <memory>
@@ -21,10 +22,12 @@ class SharedRing {
  public:
   SharedRing() = default;
   explicit SharedRing(u32 capacity) { set_capacity(capacity); }
-  /// Before its first use.
-  void set_capacity(u32 capacity) {
-    entries_ = std::make_unique<T[]>(std::bit_ceil(capacity));
-    mask_ = std::bit_ceil(capacity) - 1;
+  /// Before its first use. `alone`: both ends are on one thread. Then there are as many entries as were ever used at a time:
+  /// a ring that goes through many of them in turn finds none in the host's caches.
+  void set_capacity(u32 capacity, bool alone = false) {
+    const u32 entries = std::bit_ceil(alone ? std::min(capacity, kFewEntries) : capacity);
+    entries_ = std::make_unique<T[]>(entries);
+    mask_ = entries - 1;
     capacity_ = capacity;
   }
 
@@ -42,6 +45,8 @@ class SharedRing {
   bool popped_in(Cycle now) const { return last_pop_.load(std::memory_order_acquire) == now; }
   void push(T value) {
     const u32 tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_relaxed) > mask_) [[unlikely]]
+      grow();
     entries_[tail & mask_] = std::move(value);
     tail_.store(tail + 1, std::memory_order_release);
   }
@@ -69,6 +74,7 @@ class SharedRing {
     u32 count = size();
     a(count);
     if (a.restores()) {
+      while (mask_ < count && mask_ + 1 < capacity_) grow();
       head_ = 0;
       tail_ = count;
       last_pop_ = kNever;
@@ -77,6 +83,16 @@ class SharedRing {
   }
 
  private:
+  static constexpr u32 kFewEntries = 4;  // a choice
+  void grow() {
+    auto more = std::make_unique<T[]>(2 * size_t{mask_} + 2);
+    const u32 mask = 2 * mask_ + 1, tail = tail_.load(std::memory_order_relaxed);
+    for (u32 at = head_.load(std::memory_order_relaxed); at != tail; ++at)
+      more[at & mask] = std::move(entries_[at & mask_]);
+    entries_ = std::move(more);
+    mask_ = mask;
+  }
+
   std::unique_ptr<T[]> entries_;
   u32 mask_ = 0;
   u32 capacity_ = 0;

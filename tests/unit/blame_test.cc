@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "blame/waiting.h"
 #include "engine/check.h"
 #include "engine/rng.h"
@@ -255,6 +257,33 @@ TEST_F(BlameOfTwo, WhatHasArrivedOnALinkWaitsUnlessItIsPosted) {
   settle(8);
   EXPECT_EQ(matrix("port"), (Matrix{{0, 4 + 3, 0}, {0, 0, 0}}));
   tree_.check_identities();
+}
+
+TEST(WaitingLinks, OnlyThoseWithMessagesAreVisitedAroundTheCircleUntilOneSuffices) {
+  Scheduler scheduler;
+  Nobody nobody;
+  const UnitId id = scheduler.add(nobody, "nobody");
+  std::deque<Link<Sent>> made;
+  WaitingLinks<Sent> links;
+  for (u32 i = 0; i < 130; ++i) {
+    made.emplace_back(scheduler, LinkShape{.latency = 5, .capacity = 2});
+    made.back().connect(id, id);
+    links.add(made.back());
+  }
+  for (const u32 i : {3u, 64u, 70u, 129u}) made[i].push(0, {kLight});
+  const auto visited = [&](u32 from, u32 enough) {
+    std::vector<u32> all;
+    links.visit_filled(from, [&](u32 link) {
+      all.push_back(link);
+      return link == enough;
+    });
+    return all;
+  };
+  EXPECT_EQ(visited(0, 200), (std::vector<u32>{3, 64, 70, 129}));
+  EXPECT_EQ(visited(70, 200), (std::vector<u32>{70, 129, 3, 64}));
+  EXPECT_EQ(visited(65, 3), (std::vector<u32>{70, 129, 3}));
+  links.pop(64, 5);
+  EXPECT_EQ(visited(4, 200), (std::vector<u32>{70, 129, 3}));
 }
 
 /// Two inputs; tenants have resources of their own, and may both be on one input.

@@ -18,20 +18,23 @@
 namespace terrace {
 namespace {
 
-TEST(Ring, KeepsOrderWhileItWraps) {
-  Ring<u32> ring(5);
-  std::deque<u32> model;
-  Rng rng(1, "ring");
-  for (u32 i = 0; i < 1000; ++i) {
-    if (rng.below(2) && !ring.full()) {
-      ring.push(i);
-      model.push_back(i);
-    } else if (!ring.empty()) {
-      ASSERT_EQ(ring.pop(), model.front());
-      model.pop_front();
+/// The same however many entries it begins with.
+TEST(Ring, KeepsOrderWhileItWrapsAndGrows) {
+  for (const u32 at_first : {5u, 2u, 1u}) {
+    Ring<u32> ring(5, at_first);
+    std::deque<u32> model;
+    Rng rng(1, "ring");
+    for (u32 i = 0; i < 1000; ++i) {
+      if (rng.below(2) && !ring.full()) {
+        ring.push(i);
+        model.push_back(i);
+      } else if (!ring.empty()) {
+        ASSERT_EQ(ring.pop(), model.front());
+        model.pop_front();
+      }
+      ASSERT_EQ(ring.size(), model.size());
+      ASSERT_EQ(ring.full(), model.size() == 5);
     }
-    ASSERT_EQ(ring.size(), model.size());
-    ASSERT_EQ(ring.full(), model.size() == 5);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -113,7 +114,8 @@ TEST(TickThreads, AWakeUpFarAheadOrBetweenRunsReachesAnotherThread) {
   EXPECT_TRUE(scheduler.idle());
 }
 
-/// Pairs of units at both ends of links of all kinds, who push and pop as random numbers tell them. What arrived when.
+/// Pairs of units at both ends of links of all kinds, who push and pop as random numbers tell them. What arrived when. The
+/// links mark in one word that they have messages.
 std::string traffic(Scheduler::Options options) {
   struct Pair {
     Pair(Scheduler& scheduler, LinkShape shape, u64 seed)
@@ -126,6 +128,8 @@ std::string traffic(Scheduler::Options options) {
   };
   Scheduler scheduler(options);
   std::vector<std::unique_ptr<Pair>> pairs;
+  u64 filled = 0;
+  std::atomic<u32> unmarked{0};
   for (u32 i = 0; i < 12; ++i) {
     const LinkShape shape{.rate = 1 + i % 3, .latency = 1 + i % 5, .capacity = i % 4 == 0 ? 1u : 0u};
     Pair& pair = *pairs.emplace_back(std::make_unique<Pair>(scheduler, shape, i));
@@ -134,6 +138,7 @@ std::string traffic(Scheduler::Options options) {
     scheduler.place(producer, i);
     scheduler.place(consumer, i + 1);
     pair.link.connect(producer, consumer);
+    pair.link.mark_in(filled, u64{1} << i);
     // A producer that is refused sleeps until the link wakes it; one that pauses says when it goes on. How often it is
     // asked must not matter, so its pauses depend on what it has sent.
     pair.producer.on_tick = [&pair, until = Cycle{0}](Cycle now) mutable -> Cycle {
@@ -144,9 +149,10 @@ std::string traffic(Scheduler::Options options) {
       }
       return kNever;
     };
-    pair.consumer.on_tick = [&pair, until = Cycle{0}](Cycle now) mutable -> Cycle {
+    pair.consumer.on_tick = [&pair, &filled, &unmarked, i, until = Cycle{0}](Cycle now) mutable -> Cycle {
       if (now < until) return until;
       while (pair.link.front(now) != nullptr) {
+        unmarked += (std::atomic_ref(filled).load() >> i & 1) == 0;
         pair.log += fmt::format("{}@{} ", pair.link.pop(now), now);
         if (pair.pop.below(3) == 0) return until = now + 1 + pair.pop.below(7);
       }
@@ -154,6 +160,8 @@ std::string traffic(Scheduler::Options options) {
     };
   }
   EXPECT_EQ(scheduler.run(kNever), Scheduler::End::kIdle);
+  EXPECT_EQ(unmarked, 0u) << "a link with a message has its bit set";
+  EXPECT_EQ(filled, 0u) << "and an empty one has not";
   std::string all;
   for (const auto& pair : pairs) {
     EXPECT_EQ(pair->sent, 400u);
