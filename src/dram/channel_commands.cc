@@ -23,7 +23,12 @@ constexpr u64 bit(u32 bank) {
 
 void Channel::advance(u64 until, Cycle now) {
   if (stale_ != 0) choose_anew();
+  cursor_ = std::max(cursor_, next_chance());
   while (cursor_ <= until) cursor_ = decide(cursor_, now);
+}
+
+u64 Channel::next_chance() const {
+  return std::min({column_at_, activate_at_, precharge_at_, refresh_at_});
 }
 
 u64 Channel::decide(u64 cycle, Cycle now) {
@@ -38,12 +43,13 @@ u64 Channel::decide(u64 cycle, Cycle now) {
   if (row_bus && (separate || column.urgency() > 0)) {
     const Best activate = cycle >= activate_at_ ? best_activate(cycle) : Best{};
     const Best precharge = cycle >= precharge_at_ ? best_precharge(cycle) : Best{};
-    const Best row = std::min(activate, precharge);
+    const bool closes = precharge.key < activate.key;
+    const Best& row = closes ? precharge : activate;
     const bool goes = row.found() && (separate || row.urgency() < column.urgency());
     // Whoever could go but does not is looked at again in the next cycle.
-    if (activate.found() && !(goes && row == activate)) activate_at_ = cycle + 1;
-    if (precharge.found() && !(goes && row == precharge)) precharge_at_ = cycle + 1;
-    if (goes) row == activate ? issue_activate(row.bank, cycle) : issue_precharge(row.bank, cycle);
+    if (activate.found() && (!goes || closes)) activate_at_ = cycle + 1;
+    if (precharge.found() && (!goes || !closes)) precharge_at_ = cycle + 1;
+    if (goes) closes ? issue_precharge(row.bank, cycle) : issue_activate(row.bank, cycle);
     if (goes && !separate && column.found()) {
       column_at_ = cycle + 1;
       column = {};
@@ -51,7 +57,7 @@ u64 Channel::decide(u64 cycle, Cycle now) {
   }
   if (column.found()) issue_column(column, cycle, now);
   if (stale_ != 0) choose_anew();
-  return std::max(cycle + 1, std::min({column_at_, activate_at_, precharge_at_, refresh_at_}));
+  return std::max(cycle + 1, next_chance());
 }
 
 /// Brings refreshes forward by one command. A rank serves nothing from the cycle in which its refresh is due until the
@@ -163,7 +169,7 @@ Channel::Best Channel::best_column(u64 cycle) {
     best.consider_at(cycle, at, bank, keys_[bank], next);
   });
   column_at_ = next;
-  if (!best.found() || best == oldest) return best;
+  if (!best.found() || best.bank == oldest.bank) return best;
   // Changing the rank costs bus cycles, so one rank could keep the bus for ever.
   if (passed_ == kPassLimit) {
     column_at_ = std::min(next, device_.column_shared(oldest.bank, writing_));  // a more urgent bank may be ready first

@@ -37,6 +37,9 @@ DramDevice::DramDevice(const DramConfig& config, u32 line_bytes)
     line_commands_ |= u64{1} << burst * spacing_;
   }
   for (const bool write : {false, true}) {
+    for (const bool next_write : {false, true})
+      for (const bool same_rank : {false, true})
+        gaps_[write][next_write][same_rank] = gap(write, next_write, same_rank);
     rank_column_[write].assign(config.ranks, 0);
     group_column_[write].assign(config.ranks * config.bank_groups, 0);
   }
@@ -108,7 +111,7 @@ u64 DramDevice::column(u32 bank, bool write, u64 now, u32 bursts) {
     for (u32 other = 0; other < ranks_; ++other) {
       if (next_write == write && other == rank) continue;  // the bus's own cycles decide
       u64& earliest = rank_column_[next_write][other];
-      earliest = std::max(earliest, last + gap(write, next_write, other == rank));
+      earliest = std::max(earliest, last + gaps_[write][next_write][other == rank]);
     }
     u64& earliest = group_column_[next_write][group];
     earliest = std::max(earliest, last + t_.tccd_l);

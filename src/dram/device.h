@@ -104,6 +104,7 @@ class DramDevice {
   u64 rank_banks_;
   u64 pattern_ = 0;        // the cycles that a line takes on the bus, from its first command on
   u64 line_commands_ = 0;  // the cycles of its column commands
+  u32 gaps_[2][2][2] = {};
   u8 rank_of_[kMaxBanks] = {}, group_of_[kMaxBanks] = {};
 
   u64 base_ = 0;      // the cycle of bit 0

@@ -110,6 +110,8 @@ class Funnel {
     return scan(from, [&](u32 word) { return set_of(kReady)[word] & ~without[word]; });
   }
   bool any_ready() const {
+    if (words_ == 1) [[likely]]
+      return set_of(kReady)[0] != 0;
     u64 any = 0;
     for (u32 word = 0; word < words_; ++word) any |= set_of(kReady)[word];
     return any != 0;
