@@ -2,6 +2,7 @@
 // towards it. column_at_, activate_at_ and precharge_at_ say before which cycle no command of that sort can be issued:
 // they may be too early, never too late, and a cycle is looked at only if one of them has come.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
 
 #include "dram/channel.h"
@@ -245,7 +246,8 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   const bool write = entry.writes(), walk = entry.request.walk_level != 0;
   const TenantId tenant = entry.request.tenant;
   const u32 bursts = device_.bursts_of(entry.request.words);
-  const u64 end = device_.column(bank, write, cycle, bursts);
+  // In the next cycle at the soonest, like all that leaves a unit: where the core is far slower than the memory, a burst ends sooner.
+  const Cycle at = std::max(now + 1, clock_.core(device_.column(bank, write, cycle, bursts)));
   blame.column_command(bank, index, tenant, entry.request.write, entry.accepted);
   passed_ = chosen.passes ? passed_ + 1 : 0;
   bus_at_ = device_.bus_free_after(cycle);
@@ -262,10 +264,9 @@ void Channel::issue_column(const Best& chosen, u64 cycle, Cycle now) {
   traffic.wait.add(now - entry.accepted);
   if (entry.reads_first) {
     ++traffic.reads_for_writes[tenant];
-    merged_.push({clock_.core(end), entry});
+    merged_.push({at, entry});
     ++stats.waiting;  // it waits again, as a write
   } else if (!write) {
-    const Cycle at = clock_.core(end);
     traffic.latency.add(at - entry.accepted);
     traffic.read_latency[tenant] += at - entry.accepted;
     sources_[entry.source].returns.push(

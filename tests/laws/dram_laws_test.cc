@@ -24,6 +24,8 @@ std::vector<Case> cases() {
         all.push_back({mix.name, scheduler, entries, DramStandardName::kGddr5, 1674, 1020});
         all.push_back({mix.name, scheduler, entries, DramStandardName::kDdr3, 800, 2000});
         all.push_back({mix.name, scheduler, entries, DramStandardName::kHbm2, 1000, 1000});
+        // A burst begins and ends within one cycle of so slow a core.
+        if (entries == 2) all.push_back({mix.name, scheduler, entries, DramStandardName::kGddr5, 924, 24});
       }
     }
   }

@@ -56,6 +56,20 @@ TEST_P(DramMachine, ARowMissTakesActivateAndRead) {
   EXPECT_EQ(bench.total(bench.channel.stats.data.row_misses), 1u);
 }
 
+TEST(DramBehindASlowCore, WhatEndsWithinACycleOfTheCoreIsAnsweredInTheNext) {
+  DramConfig config;
+  config.standard = DramStandardName::kGddr5;
+  config.clock_mhz = 924;
+  config.channels = 1;
+  config.refresh = false;
+  DramBench bench(config, {.core_mhz = 24});  // 38.5 cycles of the memory in one of the core
+  bench.read(1000, 3, 7);
+  bench.read(1010, 3, 7);
+  EXPECT_EQ(bench.run(), Scheduler::End::kIdle);
+  ASSERT_EQ(bench.sources[0]->replies.size(), 2u);
+  EXPECT_EQ(bench.sources[0]->replies[1].at, 1013u) << "one cycle there, one at the memory, one back";
+}
+
 TEST_P(DramMachine, ARowHitTakesTheReadAlone) {
   DramBench bench(config_, options_);
   bench.read(0, 3, 7);
