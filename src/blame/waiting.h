@@ -116,6 +116,8 @@ class OutletRing : public WaitingRing<T> {
 /// Links that end at one unit. All that has arrived waits for the same.
 template <class T>
 class WaitingLinks : public WaitBook {
+  static constexpr u32 kFewLinks = 8;  // a choice: looking at them costs about as much as keeping the bits
+
  public:
   WaitingLinks() = default;
   explicit WaitingLinks(const std::vector<Link<T>*>& links) {
@@ -126,18 +128,25 @@ class WaitingLinks : public WaitBook {
     entered_.push_back(0);
     look_at_.push_back(0);
     soonest_ = std::min(soonest_, link.latency());
-    if (filled_.size() * 64 < links_.size()) filled_.push_back(0);
+    if (links_.size() <= kFewLinks) return;
+    filled_.resize((links_.size() + 63) / 64);
     for (u32 i = 0; i < links_.size(); ++i) links_[i]->mark_in(filled_[i / 64], u64{1} << i % 64);
   }
 
   u32 count() const { return static_cast<u32>(links_.size()); }
   const Link<T>& operator[](u32 link) const { return *links_[link]; }
   /// Calls `each(link)` for the links with messages that have arrived or are on their way, from `from` on and around, until
-  /// it returns true: there may be hundreds of links, most of them empty. Meanwhile it may pop from the one it is called for.
+  /// it returns true: there may be hundreds of links, most of them empty. Of a few links, it is called for all. Meanwhile it may
+  /// pop from the one it is called for.
   template <class F>
   void visit_filled(u32 from, F&& each) {
     const u32 words = static_cast<u32>(filled_.size());
-    if (words == 0) return;
+    if (words == 0) {
+      for (u32 i = 0, link = from; i < count(); ++i, link = link + 1 == count() ? 0 : link + 1) {
+        if (each(link)) return;
+      }
+      return;
+    }
     const u64 behind = ~u64{0} << from % 64;
     u64 among = behind;
     for (u32 step = 0, word = from / 64; step <= words; ++step) {
@@ -203,7 +212,7 @@ class WaitingLinks : public WaitBook {
   std::vector<Link<T>*> links_;
   std::vector<u32> entered_;    // by link: the first so many are in the books
   std::vector<Cycle> look_at_;  // by link: nothing arrives before
-  std::vector<u64> filled_;     // links with messages, a bit each, which the links set
+  std::vector<u64> filled_;     // if there are many: links with messages, a bit each, which the links set
   u32 soonest_ = ~u32{0};
   Blame::Group group_ = 0;
 };
