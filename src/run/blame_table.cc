@@ -5,20 +5,34 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
 
 namespace terrace {
 namespace {
 
-/// The parts of a machine in the order in which a request meets them.
+/// The parts of a machine in the order in which a request meets them. Lines to an SM have waiters only where tenants share SMs. The last one
+/// has whatever the others have not, so that nothing is missing from the sum.
 struct Part {
   const char* prefix;
   const char* title;
 };
 constexpr Part kParts[] = {
-    {"l2_tlb.", "L2 TLB"}, {"mmu.", "page walkers"}, {"noc.to_l2.", "crossbar to L2"},   {"l2.", "L2 cache"},
-    {"fbt.", "FBT"},       {"dram.", "DRAM"},        {"noc.to_mmu.", "crossbar to MMU"},
+    {"l2_tlb.", "L2 TLB"},
+    {"mmu.", "page walkers"},
+    {"noc.to_l2.", "crossbar to L2"},
+    {"l2.", "L2 cache"},
+    {"fbt.", "FBT"},
+    {"dram.", "DRAM"},
+    {"noc.to_sm.", "crossbar to SM"},
+    {"noc.to_mmu.", "crossbar to MMU"},
+    {"", "elsewhere"},
 };
+
+const Part& part_of(std::string_view cause) {
+  return *std::find_if(std::begin(kParts), std::end(kParts),
+                       [&](const Part& part) { return cause.starts_with(part.prefix); });
+}
 
 /// "gpu.mmu.0.blame.walkers" is "mmu.walkers". What waits at a slice's port for the slice itself waits for the L2.
 std::string cause_of(std::string_view name) {
@@ -86,7 +100,7 @@ Tree BlameSummary::json() const {
   Tree causes = Tree::table();
   for (const Part& part : kParts)
     for (const auto& [cause, matrix] : by_cause_)
-      if (cause.starts_with(part.prefix)) causes[cause] = tree_of(matrix);
+      if (&part_of(cause) == &part) causes[cause] = tree_of(matrix);
   return {{"unit", "cycles"}, {"total", tree_of(total_)}, {"causes", std::move(causes)}};
 }
 
@@ -135,7 +149,7 @@ std::vector<BlameSummary::PartMatrix> BlameSummary::parts() const {
     PartMatrix sum{part.title, BlameMatrix(tenants_, std::vector<u64>(tenants_ + 1))};
     u64 all = 0;
     for (const auto& [cause, matrix] : by_cause_) {
-      if (!cause.starts_with(part.prefix)) continue;
+      if (&part_of(cause) != &part) continue;
       for (u32 i = 0; i < tenants_; ++i)
         for (u32 j = 0; j <= tenants_; ++j) sum.cycles[i][j] += matrix[i][j], all += matrix[i][j];
     }

@@ -41,6 +41,18 @@ TEST(BlameSummary, EachTenantHasALineForEachPartThatItWaitedAt) {
             "gups    total                1     100.0 %             -          -\n");
 }
 
+TEST(BlameSummary, LinesToSharedSmsAndPartsThatHaveNoNameAreInTheSum) {
+  BlameSummary blame(2);
+  blame.add_cell("gpu.noc.to_sm.7.blame.port{tenant=0 holder=1}", 10);
+  blame.add_cell("gpu.fresh.3.blame.port{tenant=0 holder=1}", 5);
+  EXPECT_EQ(blame.table({"mm", "gups"}).plain(),
+            "tenant  waits at        cycles  held by mm  held by gups  by nobody\n"
+            "mm      crossbar to SM      10           -       100.0 %          -\n"
+            "mm      elsewhere            5           -       100.0 %          -\n"
+            "mm      total               15           -       100.0 %          -\n");
+  EXPECT_EQ(blame.json().find("causes")->members().size(), 2u);
+}
+
 TEST(BlameSummary, CopiesOfAProgramAreToldApart) {
   const std::vector<std::string> header = two_tenants().table({"mm", "mm"}).header;
   EXPECT_EQ(header[3], "held by mm #0");
