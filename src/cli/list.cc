@@ -10,10 +10,10 @@
 #include "cli/commands.h"
 #include "cli/paths.h"
 #include "cli/root_config.h"
+#include "cli/stats_listing.h"
 #include "config/field_list.h"
 #include "config/registry.h"
 #include "engine/check.h"
-#include "gpu/gpu.h"
 #include "run/workload_list.h"
 #include "sweep/mix_lists.h"
 #include "text/output.h"
@@ -94,25 +94,16 @@ std::string policies(bool markdown) {
   return (markdown ? generated("Policies", "policies") : "") + text;
 }
 
-/// Of a GPU with one of everything: "*" stands for the number of an SM, a slice or a channel.
 std::string stats(bool markdown) {
-  GpuConfig config;
-  config.sm.count = config.l2.slices = config.dram.channels = 1;
-  config.l2.bytes = 128 * 1024;
-  config.power.enabled = true;
-  Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
-  TextTable table{{"statistic", "unit", "per tenant", "meaning"}, {}};
-  const std::string quote = markdown ? "`" : "";
-  for (const Stat& stat : gpu.stats().stats()) {
-    std::string name = stat.name;
-    for (std::size_t at; (at = name.find(".0.")) != std::string::npos;) name.replace(at + 1, 1, "*");
-    const char* shape = stat.shape == StatShape::kPerTenant   ? "yes"
-                        : stat.shape == StatShape::kHistogram ? "histogram"
-                        : stat.shape == StatShape::kMatrix    ? "by holder"
-                                                              : "";
-    table.rows.push_back({quote + name + quote, stat.unit, shape, stat.doc});
-  }
-  return (markdown ? generated("Statistics", "stats") : "") + as_text(table, markdown);
+  TextTable table = stats_listing();
+  if (markdown)
+    for (std::vector<std::string>& row : table.rows) {
+      row[0] = "`" + row[0] + "`";
+      if (!row[3].empty()) row[3] = "`" + row[3] + "`";
+    }
+  const char* about =
+      "`with` names a machine, a design or an option that has the statistic; without one, the default machine has it.\n\n";
+  return (markdown ? generated("Statistics", "stats") + about : "") + as_text(table, markdown);
 }
 
 std::string claims(bool markdown) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "cli/stats_listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/paths.h"
+#include "cli/root_config.h"
+#include "config/registry.h"
+#include "engine/check.h"
+#include "gpu/gpu.h"
+
+namespace terrace {
+namespace {
+
+/// Keys that bring statistics of their own and that no machine or design sets.
+constexpr const char* kOptions[] = {"run.sample=1000", "run.lifetimes=true", "tenancy.sharing=time",
+                                    "cpu.shootdown_interval=1000"};
+
+/// "*" stands for the number of an SM, a slice or a channel.
+std::string without_numbers(std::string_view name) {
+  std::string result;
+  for (size_t at = 0; at < name.size();) {
+    const size_t end = std::min(name.find('.', at), name.size());
+    const std::string_view part = name.substr(at, end - at);
+    const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    result += number ? "*" : part;
+    if (end < name.size()) result += '.';
+    at = end + 1;
+  }
+  return result;
+}
+
+const char* shape_of(const Stat& stat) {
+  switch (stat.shape) {
+    case StatShape::kPerTenant:
+      return "yes";
+    case StatShape::kHistogram:
+      return "histogram";
+    case StatShape::kMatrix:
+      return "by holder";
+    default:
+      return "";
+  }
+}
+
+class Listing {
+ public:
+  /// Statistics that are not known yet are put behind those that stand before them in this machine.
+  void add(const GpuConfig& config, const std::string& brought_by) {
+    Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
+    size_t behind = 0;
+    for (const Stat& stat : gpu.stats().stats()) {
+      const std::string name = without_numbers(stat.name);
+      const auto known = places_.find(name);
+      if (known == places_.end()) {
+        for (auto& [other, place] : places_) place += place >= behind;
+        places_.emplace(name, behind);
+        rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(behind),
+                     {name, stat.unit, shape_of(stat), brought_by, stat.doc});
+        ++behind;
+      } else {
+        behind = known->second + 1;
+      }
+    }
+  }
+  std::vector<std::vector<std::string>> take() { return std::move(rows_); }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::map<std::string, size_t> places_;
+};
+
+/// Nothing if these do not go together.
+std::optional<GpuConfig> configuration(const Layers& layers) {
+  try {
+    return ConfigLoader<GpuConfig>(layers).config();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+Layers with_option(std::string_view option) {
+  return {.options = {split_assignment(option, "--set")}};
+}
+
+}  // namespace
+
+TextTable stats_listing() {
+  Listing listing;
+  listing.add(GpuConfig(), "");
+  const std::vector<ConfigFile> machines = config_files(kGpus);
+  for (const ConfigFile& machine : machines)
+    listing.add(*configuration({.gpu = {find_config(kGpus, machine.name)}}), machine.name);
+  for (const ConfigFile& design : config_files(kDesigns)) {
+    const LayerFile overlay = find_config(kDesigns, design.name);
+    std::optional<GpuConfig> config = configuration({.designs = {overlay}});
+    for (const ConfigFile& machine : machines)
+      if (!config) config = configuration({.gpu = {find_config(kGpus, machine.name)}, .designs = {overlay}});
+    if (config) listing.add(*config, design.name);
+  }
+  for (const PolicyTable* slot : PolicyTable::all()) {
+    if (slot->slot().key.empty()) continue;
+    for (const auto& [name, entry] : slot->entries()) {
+      const std::string option = fmt::format("{}.use={}", slot->slot().key, name);
+      if (const auto config = configuration(with_option(option))) listing.add(*config, option);
+    }
+  }
+  for (const char* option : kOptions)
+    if (const auto config = configuration(with_option(option))) listing.add(*config, option);
+  return {{"statistic", "unit", "per tenant", "with", "meaning"}, listing.take()};
+}
+
+}  // namespace terrace
