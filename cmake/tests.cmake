@@ -57,7 +57,7 @@ file(GLOB single_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/timing
   ${PROJECT_SOURCE_DIR}/tests/unit/engine_*_test.cc)
 target_sources(single_units PRIVATE ${single_unit_tests} tests/contract/memory_policy_contract_test.cc
   tests/papers/cd_search_policies_test.cc tests/papers/intra_sm_policies_test.cc tests/papers/mask_policies_test.cc
-  tests/unit/fbt_table_test.cc tests/unit/l1_cache_test.cc tests/unit/translation_test.cc tests/unit/warp_scheduler_test.cc)
+  tests/unit/fault_list_test.cc tests/unit/fbt_table_test.cc tests/unit/l1_cache_test.cc tests/unit/translation_test.cc tests/unit/warp_scheduler_test.cc)
 set_target_properties(single_units PROPERTIES EXCLUDE_FROM_ALL TRUE)
 
 terrace_tests(laws laws random_kernels)

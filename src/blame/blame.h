@@ -1,4 +1,4 @@
-// Interference accounting: how many cycles requests wait in a unit that tenants share, by the tenant that holds the
+// The waiting matrix: how many cycles requests wait in a unit that tenants share, by the tenant that holds the
 // resource. Requests that wait for the same resource are a group. Every cycle that a request spends in a group is charged
 // to a holder of the resource. A resource with several parts (16 walkers, 256 miss entries) is charged part by part: in
 // each cycle the holder of the next part is charged, so charges are whole cycles and follow the shares. A part without a

@@ -69,7 +69,7 @@ struct L2Config {
     v("atomic_cycles", atomic_cycles, in(1, 1000),
       "cycles for which an atomic of one line keeps a port of its slice busy");
     v("partial_store_cycles", partial_store_cycles, in(1, 1000),
-      "cycles for which a store to part of a sector (of a line, if there are none) keeps a port of its slice busy");
+      "cycles for which a store to part of a sector (or of a line, without sectors) keeps a port of its slice busy");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs) per slice: lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for the same line");
     v("reply_entries", reply_entries, in(1, 4096), "entries of a slice's reply queue");

@@ -64,8 +64,9 @@ struct L2Stats {
     v("partial_write_backs", partial_write_backs, "lines",
       "of these, lines of which only some words were there, or only some sectors changed");
     v("completions", completions, "lines", "fetches of lines of which only some words were there");
-    v("replays", replays, "lines", "requests that another name leads for, sent to the slice of that name");
-    v("replayed_fetches", replayed_fetches, "lines", "fetches that ended so");
+    v("replays", replays, "lines",
+      "requests of a synonym, sent again under the leading name to the slice of that name");
+    v("replayed_fetches", replayed_fetches, "lines", "fetches that ended with requests sent again");
     for (u32 i = 0; i < kWalkLevels; ++i) {
       v(fmt::format("walk_lookups_level_{}", i + 1), walk_lookups[i], "lines",
         "look-ups by page walks at this page-table level");

@@ -90,7 +90,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
       ->type_name("UNIT@FROM:TO");
   app.add_option("--checkpoint", line.run.checkpoints,
-                 "save the whole run to FILE when it reaches CYCLE, or every so many cycles, to go on from there later "
+                 "save the whole run to FILE when it reaches CYCLE, or at every multiple of CYCLES, to resume later "
                  "(docs/checkpoints.md); may be repeated")
       ->type_name("FILE@[every:]CYCLE")
       ->take_all()
@@ -308,7 +308,7 @@ void refuse_unknown_options(const CLI::App& app, const std::string& command, std
   const std::string what = error.what();
   const std::string help = fmt::format("; see terrace {} --help", command);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty())
-    input_error("{}: \"{}\" is one argument too many{}", command, app.remaining().front(), help);
+    input_error("{}: \"{}\" is an unexpected argument{}", command, app.remaining().front(), help);
   if (dynamic_cast<const CLI::RequiredError*>(&error))
     input_error("{}: {} is missing{}", command, what.substr(0, what.find(" is required")), help);
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) input_error("{}: {}{}", command, what, help);

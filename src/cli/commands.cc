@@ -33,7 +33,7 @@ const std::vector<SubCommand>& sub_commands() {
        "terrace explain sm.warp_scheduler.use --set sm.warp_scheduler.use=lrr", explain_command},
       {"sweep", "runs the simulations that a file describes and stores their results",
        "terrace sweep mine.toml --jobs 8", sweep_command},
-      {"reproduce", "runs the experiments of a paper and compares what comes out with what it prints",
+      {"reproduce", "runs the experiments of a paper and compares the results with the printed ones",
        "terrace reproduce simt --size tiny --out board", reproduce_command},
       {"report", "writes stored results as pages for a browser, tables, plots, CSV and JSON",
        "terrace report --store results.db --out report", report_command},

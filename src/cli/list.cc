@@ -102,7 +102,8 @@ std::string stats(bool markdown) {
       if (!row[3].empty()) row[3] = "`" + row[3] + "`";
     }
   const char* about =
-      "`with` names a machine, a design or an option that has the statistic; without one, the default machine has it.\n\n";
+      "`with` names a machine, a design or an option that has the statistic; without one, the default machine has "
+      "it.\n\n";
   return (markdown ? generated("Statistics", "stats") + about : "") + as_text(table, markdown);
 }
 
@@ -151,7 +152,7 @@ std::string claims_listing(const std::string& paper, bool markdown) {
     for (const PrintedClaim& claim : read_claims(data_root(), name).claims)
       table.rows.push_back({(claim.headline ? "* " : "") + claim.id, printed_text(claim), claim.statement});
   return (markdown
-              ? generated("Claims of the papers", "claims") + "An asterisk marks the claims that carry a paper.\n\n"
+              ? generated("Claims of the papers", "claims") + "An asterisk marks the headline claims of a paper.\n\n"
               : "") +
          as_text(table, markdown);
 }
@@ -159,7 +160,7 @@ std::string claims_listing(const std::string& paper, bool markdown) {
 int list_command(const CommandLine& line) {
   const std::string &what = line.operands.front(), &of = line.list_of;
   if (!of.empty() && what != "claims" && what != "kernels")
-    input_error("list: \"{}\" is one argument too many; see terrace list --help", printable(of));
+    input_error("list: \"{}\" is an unexpected argument; see terrace list --help", printable(of));
   write_stdout(of.empty()          ? listing(what, line.markdown)
                : what == "kernels" ? kernels_listing(of, line.markdown)
                                    : claims_listing(of, line.markdown));

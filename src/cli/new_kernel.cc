@@ -102,7 +102,8 @@ void write_files(const fs::path& folder, const std::vector<std::pair<std::string
 
 int new_command(const CommandLine& line) {
   const std::string &what = line.operands.at(0), &name = line.operands.at(1);
-  if (what != "kernel") input_error("new: there is no new \"{}\"; write terrace new kernel NAME", printable(what));
+  if (what != "kernel")
+    input_error("new: cannot make a \"{}\"; there is only terrace new kernel NAME", printable(what));
   check_name(name);
   const fs::path folder = line.new_folder.empty() ? fs::path(name) : fs::path(line.new_folder);
   const std::string code = name + ".cu", program = name + ".toml";

@@ -66,7 +66,7 @@ Service service_of(const CudaOptions& options) {
   service.setup.patience_s = seconds_of(options.host_timeout, kHostTimeout, "serve", "--host-timeout");
   service.setup.idle_s = seconds_of(options.idle, 0, "serve", "--idle");
   if (service.fixed && service.setup.idle_s != 0)
-    input_error("serve: --idle has no meaning with --clients alone, which waits for all of them; add --slots");
+    input_error("serve: --idle has no effect with --clients alone, which waits for all of them; add --slots");
   return service;
 }
 

@@ -73,7 +73,6 @@ class DramDevice {
   u32 bursts_of(u64 words) const;
   /// Whether they are a part of some burst.
   bool cut_a_burst(u64 words) const;
-  u32 bursts_per_line() const { return bursts_; }
   u32 burst_cycles() const { return burst_; }
   const DramTiming& timing() const { return t_; }
 

@@ -48,7 +48,7 @@ struct RunConfig {
     v("until", until,
       "when the run ends: completed: every tenant has completed once; cycles:N or instructions:N (thread "
       "instructions): "
-      "likewise, at the latest after N; window:N: after N cycles, and tenants that complete start again to its end");
+      "likewise, at the latest after N; window:N: after N cycles, and tenants that complete start again until then");
     v("sms", sms, in(1, kMaxSms), "number of SMs of each tenant; empty: divided evenly");
     v("seed", seed, in(0, Range::kHighest), "seed of every random stream");
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
@@ -61,7 +61,7 @@ struct RunConfig {
     v("series", series, in(0, Range::kHighest),
       "cycles between values of the statistics over time that the result holds (--epochs); 0: none");
     v("lifetimes", lifetimes,
-      "count how long entries of L1 TLBs and lines of caches live, and until when they are used (gpu.lifetimes)");
+      "count how long entries of L1 TLBs and lines of caches live, and when they are last used (gpu.lifetimes)");
     v("first_touches", first_touches,
       "count walks for pages that their tenant never asked for before (gpu.mmu.*.first_touches): a run in a steady "
       "state "
@@ -71,8 +71,8 @@ struct RunConfig {
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
       "cycles without an issued instruction after which the run ends as a livelock");
     v("spin_cycles", spin_cycles, in(0, Range::kHighest),
-      "a tenant whose warps have done nothing in two stretches of this many cycles but wait, in loops, for a change in "
-      "memory that nobody makes is ended; 0: never");
+      "a tenant is ended if, for two intervals of this many cycles, its warps have only polled memory that nobody "
+      "changes; 0: never");
     v("loop_limit", loop_limit, in(0, Range::kHighest),
       "jumps back of one warp after which it counts as an endless loop, and its tenant is ended; 0: no limit");
     v("relaunch", relaunch,

@@ -383,6 +383,33 @@ bool Gpu::quiet() const {
          std::all_of(done_.begin(), done_.end(), empty) && std::all_of(channels_.begin(), channels_.end(), idle);
 }
 
+namespace {
+
+/// "dispatcher, sm.0 to sm.29, dram.0, ...": of units whose names differ in a number alone, the first and the last.
+std::string unit_names(const Scheduler& scheduler) {
+  std::vector<std::string> kinds, firsts, lasts;
+  for (u32 id = 0; id < scheduler.units(); ++id) {
+    const std::string& name = scheduler.name(UnitId(id));
+    const size_t dot = name.find('.') + 1;  // 0 if there is none
+    const size_t end = dot == 0 ? 0 : name.find_first_not_of("0123456789", dot);
+    const std::string kind = name.substr(0, dot) + (end == std::string::npos ? "" : name.substr(end));
+    const auto known = std::find(kinds.begin(), kinds.end(), kind);
+    if (known != kinds.end()) {
+      lasts[static_cast<size_t>(known - kinds.begin())] = name;
+      continue;
+    }
+    kinds.push_back(kind);
+    firsts.push_back(name);
+    lasts.push_back(name);
+  }
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    text += (i == 0 ? "" : ", ") + firsts[i] + (firsts[i] == lasts[i] ? "" : " to " + lasts[i]);
+  return text;
+}
+
+}  // namespace
+
 void Gpu::log(const std::string& spec) {
   const size_t at = spec.find('@'), colon = spec.find(':', at == std::string::npos ? 0 : at);
   const auto number = [&](const std::string& digits) -> Cycle {
@@ -399,8 +426,7 @@ void Gpu::log(const std::string& spec) {
     log_.to = number(spec.substr(colon + 1));
     return scheduler_.unit(UnitId(id)).log_to(&log_);
   }
-  input_error("--log: no unit named \"{}\"; there are dispatcher, sm.0 to sm.{}, {}l2.0 to l2.{} and dram.0 to dram.{}",
-              name, sms_.size() - 1, tlb_ ? "l2_tlb.0, mmu.0, " : "", slices_.size() - 1, channels_.size() - 1);
+  input_error("--log: no unit named \"{}\"; there are {}", name, unit_names(scheduler_));
 }
 
 }  // namespace terrace

@@ -39,7 +39,7 @@ struct NocConfig {
     v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet's header");
     v("queue_packets", queue_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
     v("sm_ports", sm_ports, in(1, 16),
-      "packets that leave and reach an SM (or an MMU) at a time; l2.ports is its like");
+      "packets that leave and reach an SM (or an MMU) at a time; l2.ports is the same for L2 slices");
     v("sm_send_flits", sm_send_flits, in(1, 64), "flits per cycle that each port of an SM sends");
     v("sm_receive_flits", sm_receive_flits, in(1, 64), "flits per cycle that each port of an SM receives");
     v("slice_send_flits", slice_send_flits, in(1, 64), "flits per cycle that each port of an L2 slice sends");

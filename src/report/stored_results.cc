@@ -125,7 +125,7 @@ class StoredResults final : public ResultSource {
     if (const auto* whole = std::get_if<u64>(&value->value)) return static_cast<double>(*whole);
     if (const auto* real = std::get_if<double>(&value->value)) return *real;
     if (const auto* flag = std::get_if<bool>(&value->value)) return *flag ? 1.0 : 0.0;
-    input_error("config(\"{}\") is {}, which is no number", key, value->text());
+    input_error("config(\"{}\") is {}, which is not a number", key, value->text());
   }
 
   /// Nothing for a job that is not there.

@@ -313,14 +313,16 @@ void Checkpoint::read_facts() {
     const Tree* value = its == nullptr ? nullptr : its->find(key);
     if (value != nullptr && *value == *mine.find(key)) continue;
     input_error(
-        "{}: was written by another build ({}), and this is {}; go on with the build that wrote it, or begin anew",
+        "{}: was written by another build ({}), and this is {}; resume with the build that wrote it, or start the run "
+        "again",
         name_, its == nullptr ? "unknown" : build_text(*its), build_text(mine));
   }
   facts_ = facts_of(tree);
 }
 
 void Checkpoint::refuse_damaged() const {
-  input_error("{}: is a checkpoint of which a part is missing or altered; use an earlier one, or begin anew", name_);
+  input_error("{}: is a checkpoint of which a part is missing or altered; use an earlier one, or start the run again",
+              name_);
 }
 
 GpuConfig Checkpoint::config() const {
@@ -348,8 +350,8 @@ void Checkpoint::require(const GpuConfig& config, const std::vector<std::string>
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (i < facts_.programs.size() && programs[i] == facts_.programs[i]) continue;
     input_error(
-        "{}: tenant {}, {}, ran another program, or another input of it, than there is now; restore what it was, or "
-        "begin anew",
+        "{}: the program or the input of tenant {}, {}, has changed since; put it back as it was, or start the run "
+        "again",
         name_, i, i < facts_.tenants.size() ? facts_.tenants[i] : "");
   }
 }
@@ -359,7 +361,8 @@ void Checkpoint::require_until(GpuConfig mine, GpuConfig its) const {
   const std::string &wanted = mine.run.until, &saved = its.run.until;
   if (is_window(wanted) != is_window(saved))
     input_error(
-        "{}: was saved with run.until = \"{}\", and \"{}\" would have let tenants start again, or not; begin anew",
+        "{}: was saved with run.until = \"{}\", and in only one of that and \"{}\" do tenants start again; start the "
+        "run again",
         name_, saved, wanted);
   const std::optional<Until> until = parse_until(wanted);
   SIM_CHECK(until.has_value(), "run.until was validated");
@@ -367,7 +370,7 @@ void Checkpoint::require_until(GpuConfig mine, GpuConfig its) const {
   if (until->kind != Until::Kind::kCompleted &&
       until->count <= (instructions ? facts_.thread_instructions : facts_.cycle))
     input_error(
-        "{}: goes on in cycle {}, after {} thread instructions, which is behind run.until = \"{}\"; give a later end",
+        "{}: goes on in cycle {}, after {} thread instructions, which is past run.until = \"{}\"; give a later end",
         name_, facts_.cycle, facts_.thread_instructions, wanted);
 }
 
@@ -389,8 +392,8 @@ Kept Checkpoint::require(const Kept& wanted) const {
     if (!kept.log.empty())
       input_error("{}: keeps the log {}; --log must be the same, or left out", name_, printable(kept.log));
     if (from && *from < facts_.cycle)
-      input_error("{}: goes on in cycle {}, and --log {} begins before it; begin it there", name_, facts_.cycle,
-                  printable(wanted.log));
+      input_error("{}: goes on in cycle {}, and --log {} starts earlier; let it start in that cycle or later", name_,
+                  facts_.cycle, printable(wanted.log));
     kept.log = wanted.log;
   }
   const char* const ask = "also give it to the command that writes the checkpoint";

@@ -35,7 +35,7 @@ void Sm::archive(Archive& a) {
   SmContext::archive(a);
   for (SmContext& context : aside_) context.archive(a);
   a(held_until_, stalled_since_, stops_when_drained_, issued_, could_issue_, finished_, memory_, pipe_free_);
-  a(next_age_, next_dynamic_id_, warps_seen_, root_, newest_launch_, fault_);
+  a(next_age_, next_dynamic_id_, warps_seen_, root_, newest_launch_, faults_);
   a(stats.shared_passes, stats.unfinished_blocks);  // the tree of statistics does not know them
   if (!a.restores()) return;
   // Of the others nobody asks before they have been looked at again; those that were put aside are not ready.

@@ -213,7 +213,7 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
       warp.state = WarpState::kBarrier;
       break;
     case WarpStatus::kFaulted:
-      if (!fault_) fault_ = {warp.tenant, effect_.fault};
+      faults_.note({warp.tenant, effect_.fault});
       scheduler_.stop();
       [[fallthrough]];
     case WarpStatus::kDone:

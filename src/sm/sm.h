@@ -22,6 +22,7 @@
 #include "sm/load_store.h"
 #include "stats/stat_fields.h"
 #include "wire/dispatch.h"
+#include "wire/fault_list.h"
 
 namespace terrace {
 
@@ -109,8 +110,8 @@ class Sm final : public Unit, private SmContext {
   u64 warps_seen(TenantId tenant) const { return warps_seen_[tenant]; }
   void begin_epoch();
 
-  /// The first fault here since the last call. The run stops in its cycle.
-  std::optional<SmFault> take_fault() { return std::exchange(fault_, std::nullopt); }
+  /// A fault here that has not been taken yet, of each tenant the first. The run stops in its cycle.
+  std::optional<SmFault> take_fault() { return faults_.take(); }
   /// Closes statistics that run over cycles. Between cycles only.
   void settle(Cycle now);
   /// When it is restored, the streams have been.
@@ -182,7 +183,7 @@ class Sm final : public Unit, private SmContext {
   std::optional<TenantId> root_;                       // whose page tables the SM uses; none before its first block
                                                        // and while tenants share it
   std::array<LaunchId, kMaxTenants> newest_launch_{};  // of each tenant, that has had a block here
-  std::optional<SmFault> fault_;
+  FaultList<SmFault> faults_;
   Effect effect_;
 };
 

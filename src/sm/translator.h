@@ -54,7 +54,7 @@ struct L1TlbStats : TlbStats {
     v("waiting_instructions", waiting_instructions, "instructions",
       "instructions that waited for an answer, summed over answers");
     v("untold_merges", untold_merges, "pages",
-      "merges of which the L2 TLB, whose fill policy wants to hear of them, was not told: the way there was full");
+      "merges that the L2 TLB's fill policy asks for and was not told of, because the link was full");
     v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
     v.identity("every miss is answered", sum(misses), sum(answers));
     v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));

@@ -33,7 +33,7 @@ std::vector<MixList> read_mix_lists(const LayerFile& file) {
   if (!lists || !lists->is_table()) input_error("{} has no table [lists]", file.shown);
   if (!about || !about->is_table()) input_error("{} has no table [about] with a line on each list", file.shown);
   for (const auto& [name, line] : about->members())
-    if (!lists->find(name)) input_error("{}:{}: [about] speaks of {}, which is no list", file.shown, line.line, name);
+    if (!lists->find(name)) input_error("{}:{}: [about] names {}, which is not a list", file.shown, line.line, name);
   std::vector<MixList> read;
   for (const auto& [name, list] : lists->members()) {
     const Tree* line = about->find(name);

@@ -224,7 +224,7 @@ class Reader {
       const auto* text = std::get_if<std::string>(&value.value);
       const auto count = [&](const Tree& item) {
         const auto* n = std::get_if<u64>(&item.value);
-        if (!n || *n == 0) mistakes_.add(value.line, "sms: {} is no number of SMs", item.text());
+        if (!n || *n == 0) mistakes_.add(value.line, "sms: {} is not a number of SMs", item.text());
         shares.counts.push_back(n ? *n : 1);
       };
       if (text && text->starts_with("oracle:"))

@@ -104,7 +104,7 @@ void CdSearch::classify_tenant(TenantId id, Cycle now) {
                    static_cast<double>(bandwidth.offered) / 1000, 1000 * per(did.l2_requests, did.warp_instructions),
                    100 * per(did.l2_hits, did.l2_requests), 100 * per(dram, hardware_.memory),
                    per(did.warp_instructions, did.cycles), tenant.share.size(), window_.warmed_up(id).blocks_done,
-                   tenant.leave == Leave::kDrain ? "drain" : "put aside"));
+                   tenant.leave == Leave::kDrain ? "drain" : "preempt"));
 }
 
 /// Whether it has the IPC that it may not fall below.

@@ -2,7 +2,7 @@
 // and how few SMs do they need? Slot: SmPartitioner (tenancy/sm_partitioner.h).
 //
 //   classify     Even shares; warm up, then profile. The off-SM bandwidth model says who is memory-intensive. Who has
-//                finished a block in the warm-up is drained when it loses an SM; others are put aside.
+//                finished a block in the warm-up is drained when it loses an SM; others are preempted.
 //   performance  Some are, some are not: stall SMs of a memory-intensive tenant, two more at a time, as long as it keeps
 //                95 % of its IPC under even shares. The compute-intensive ones get what it does not need.
 //   power        All are: run each on one SM, predict how many it needs, add one at a time until it has 95 % of its IPC
@@ -33,12 +33,12 @@ class CdSearch final : public SmPartitioner {
     void describe(Fields& v) {
       v.group("window", window, "how tenants are measured");
       v("loss_percent", loss_percent, in(0, 100), "percent of its IPC under even shares that a tenant may lose");
-      v("step", step, in(1, kMaxSms), "SMs more that are stalled in each step of the performance mode");
+      v("step", step, in(1, kMaxSms), "additional SMs that are stalled in each step of the performance mode");
       v("dram_percent", dram_percent, in(0, 100), "percent of DRAM's peak bandwidth that the model counts on");
       v("classifier", classifier, {"off_sm_bandwidth", "dram_utilisation"},
         "how tenants are classified: by the off-SM bandwidth model, or by their use of DRAM's peak bandwidth");
       v("dram_threshold", dram_threshold, in(0, 100),
-        "percent of DRAM's peak bandwidth from which on a tenant counts as memory-intensive (dram_utilisation)");
+        "percent of DRAM's peak bandwidth from which a tenant counts as memory-intensive (dram_utilisation)");
     }
   };
   CdSearch(const Context& context, Params params)

@@ -3,7 +3,7 @@
 //   divide       between cycles: when tenants have come, when one has gone, and when the partitioner asked for it: at
 //                its appointment, at the end of each epoch (run.epoch), or when a tenant launches a kernel whose blocks
 //                take up something else. The plan comes as it stands, and the answer is carried out at once: SMs are
-//                stalled, go on or lose power, blocks that may not stay end there or are put aside (SmPlan::leave), and
+//                stalled, go on or lose power, blocks that may not stay end there or are preempted (SmPlan::leave), and
 //                an SM's new owner sends blocks when the last foreign one is gone.
 //   appointment  the cycle in which it wants to be asked next; kNever when only the other occasions matter.
 //   decisions    what it measured and decided, for the log of the run.

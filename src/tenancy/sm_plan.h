@@ -35,14 +35,14 @@ struct SmUse {
   }
 };
 
-/// How a tenant's blocks leave an SM that is no longer its own: they end there, or are put aside unfinished and go on
+/// How a tenant's blocks leave an SM that is no longer its own: they end there, or are preempted and go on
 /// elsewhere.
 enum class Leave : u8 { kDrain, kPreempt };
 
 struct SmPlan {
   std::vector<SmUse> sms;
   std::array<Leave, kMaxTenants> leave{};  // by tenant
-  Cycle drain_cycles = kNever;             // blocks that have not ended after so long are put aside after all
+  Cycle drain_cycles = kNever;             // blocks that have not ended after so long are preempted after all
 
   /// SMs that a tenant may use.
   u32 running(TenantId tenant) const {

@@ -206,12 +206,12 @@ struct FbtConfig {
       "lines "
       "instead of naming them");
     v("rw_synonyms", rw_synonyms, {"fault", "count"},
-      "a write under a name that does not lead, or an access under one to a page that was written to: fault: ends the "
-      "tenant; count: is counted and goes on");
+      "a write under a name that does not lead, or an access under such a name to a page that was written to: fault: "
+      "ends the tenant; count: is counted and goes on");
     v("priority", priority, {"cpu", "cpu_first", "age", "look_ups"},
-      "when probes and shootdowns of a CPU are served: cpu: before look-ups; cpu_first: before word of lines that left "
-      "the L2 too; age: among look-ups, the one that came first; look_ups: when no look-up waits. Word of lines always "
-      "goes before look-ups: a line that is fetched again must not overtake word that it left");
+      "when probes and shootdowns of a CPU are served: cpu: before look-ups; cpu_first: also before notices of lines "
+      "that left the L2; age: among look-ups, the one that came first; look_ups: when no look-up waits. Notices always "
+      "go before look-ups, so that a line that is fetched again cannot overtake the notice that it left");
   }
   void validate(Validation& v) const {
     v.require(entries % ways == 0 && (entries == 0 || std::has_single_bit(entries / ways)), "entries",

@@ -314,8 +314,8 @@ bool Fbt::may_write(u64 page) const {
 /// Whoever writes under one name and reads under another may find what is old in an L1: no GPU can go on from there.
 void Fbt::count_fault(LineKey name, LineKey leading, bool write) {
   ++stats.synonym_faults[name.tenant()];
-  if (config_.rw_synonyms == FbtConfig::RwSynonyms::kCount || fault_) return;
-  fault_ = {name.tenant(), {name.number() << wiring_.line_shift}, {leading.number() << wiring_.line_shift}, write};
+  if (config_.rw_synonyms == FbtConfig::RwSynonyms::kCount) return;
+  faults_.note({name.tenant(), {name.number() << wiring_.line_shift}, {leading.number() << wiring_.line_shift}, write});
   scheduler_.stop();
 }
 
@@ -540,7 +540,7 @@ void Fbt::archive(Archive& a) {
   a(table_, ports_, fetches_, misses_, unasked_, look_ups_, notices_, results_, to_memory_, commands_, to_tlb_, to_mmu_,
     to_sms_);
   for (auto& requests : forward_) a(requests);
-  a(leaving_, from_cpu_, parking_, awaited_, fault_, turn_, blame);
+  a(leaving_, from_cpu_, parking_, awaited_, faults_, turn_, blame);
 }
 
 void Fbt::explain(std::ostream& out) const {

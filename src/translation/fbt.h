@@ -30,6 +30,7 @@
 #include "translation/fbt_parking.h"
 #include "translation/fbt_table.h"
 #include "wire/dram.h"
+#include "wire/fault_list.h"
 #include "wire/fbt.h"
 #include "wire/line_map.h"
 #include "wire/line_truth.h"
@@ -144,8 +145,8 @@ class Fbt final : public Unit {
       if (const u32 entry = table_.by_frame({first.raw + at}); entry != FbtTable::kNone) each(table_[entry].leading);
     }
   }
-  /// The first fault since the last call. The run stops in its cycle.
-  std::optional<SynonymFault> take_fault() { return std::exchange(fault_, std::nullopt); }
+  /// A fault that has not been taken yet, of each tenant the first. The run stops in its cycle.
+  std::optional<SynonymFault> take_fault() { return faults_.take(); }
   bool idle() const;
   const FbtTable& table() const { return table_; }
   /// Whether the table knows that the L2 has, or awaits, this line under this name.
@@ -282,7 +283,7 @@ class Fbt final : public Unit {
   std::deque<CpuRequest> from_cpu_;
   FbtParking<FetchRef> parking_{kMostLeaving};  // look-ups that wait for a page to leave
   std::vector<u32> awaited_;                    // by tenant
-  std::optional<SynonymFault> fault_;
+  FaultList<SynonymFault> faults_;
   u32 turn_ = 0;  // the input of the forward look-ups that is asked first
 };
 

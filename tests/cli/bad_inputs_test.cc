@@ -111,7 +111,7 @@ std::vector<BadInput> on_the_command_line() {
        "reproduce: --seeds must be a whole number from 1 to 100, not 0"},
       {"TwoLists",
        {"list", "keys", "policies"},
-       "list: \"policies\" is one argument too many; see terrace list --help"},
+       "list: \"policies\" is an unexpected argument; see terrace list --help"},
       {"MisspeltList", {"list", "polices"}, "list: there is no list of \"polices\"; did you mean \"policies\"?"},
       {"UnknownList",
        {"list", "xyzzy"},
@@ -128,7 +128,7 @@ std::vector<BadInput> on_the_command_line() {
        {"explain", "run.seed", "--design", "voodoo"},
        "no design named \"voodoo\"; see terrace list designs"},
       {"DiffOfOne", {"diff", "a.json"}, "diff: B.json is missing; see terrace diff --help"},
-      {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is one argument too many; see terrace diff --help"},
+      {"DiffOfThree", {"diff", "a", "b", "c"}, "diff: \"c\" is an unexpected argument; see terrace diff --help"},
   };
 }
 
@@ -172,8 +172,8 @@ std::vector<BadInput> in_run() {
       {"RunSmsForOne", run({"--tenant", "mm", "--tenant", "gups", "--sms", "15"}),
        "run.sms: has 1 numbers for 2 tenants; give one number per tenant"},
       {"RunLogOfNoUnit", run({"--tenant", "mm", "--size", "mini", "--log", "tlb@1:2"}),
-       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, l2_tlb.0, mmu.0, l2.0 to l2.15 and dram.0 "
-       "to dram.15"},
+       "--log: no unit named \"tlb\"; there are dispatcher, sm.0 to sm.29, dram.0 to dram.15, l2.0 to "
+       "l2.15, l2_tlb.0, mmu.0"},
       {"RunLogOfNoCycles", run({"--tenant", "mm", "--size", "mini", "--log", "sm.0"}),
        "--log: \"sm.0\" is not UNIT@FROM:TO, such as sm.0@1000:2000"},
       {"RunBlockThatFitsNowhere", run({"--tenant", "mm", "--size", "mini", "--set", "sm.warps=2"}),

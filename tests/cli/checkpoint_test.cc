@@ -156,11 +156,12 @@ TEST_F(Checkpoints, WhatWasNotKeptIsRefused) {
   expect_refused(with(resume, {"--timeline", "t.csv"}),
                  "c: keeps no statistics of epochs for --timeline FILE.csv; also give it");
   expect_refused(with(resume, {"--timeline", "t.gz"}), "c: keeps no events for --timeline FILE; also give it");
-  expect_refused(with(resume, {"--log", "l2.0@2999:4000"}),
-                 "c: goes on in cycle 3000, and --log l2.0@2999:4000 begins before it; begin it there");
+  expect_refused(
+      with(resume, {"--log", "l2.0@2999:4000"}),
+      "c: goes on in cycle 3000, and --log l2.0@2999:4000 starts earlier; let it start in that cycle or later");
   EXPECT_EQ(run(with(resume, {"--log", "l2.0@3000:3100"})).exit_code, 0);
   expect_refused(with(resume, {"--until", "cycles:3000"}),
-                 "which is behind run.until = \"cycles:3000\"; give a later end");
+                 "which is past run.until = \"cycles:3000\"; give a later end");
   expect_refused(with(resume, {"--until", "instructions:10"}), "; give a later end");
   expect_refused(with(resume, {"--until", "window:9000"}), "c: was saved with run.until = \"completed\"");
 }
@@ -200,7 +201,7 @@ TEST_F(Checkpoints, AnotherProgramIsRefused) {
   EXPECT_EQ(json_text(lasting(result("r.json"))), json_text(lasting(result("whole.json"))));
   write("+");
   expect_refused({"run", "--resume", "c", "--quiet"},
-                 "c: tenant 0, mine.toml, ran another program, or another input of it, than there is now");
+                 "c: the program or the input of tenant 0, mine.toml, has changed since");
 }
 
 TEST_F(Checkpoints, WhatIsNoCheckpointIsRefused) {
@@ -221,8 +222,9 @@ TEST_F(Checkpoints, APartOfAFileOrAnAlteredOneIsRefused) {
         std::size_t{20'000}, whole.size() / 2, whole.size() - 9, whole.size() - 8, whole.size() - 1}) {
     ASSERT_LT(kept, whole.size());
     scratch_.write("part", whole.substr(0, kept));
-    expect_refused({"run", "--resume", "part"},
-                   "part: is a checkpoint of which a part is missing or altered; use an earlier one, or begin anew");
+    expect_refused(
+        {"run", "--resume", "part"},
+        "part: is a checkpoint of which a part is missing or altered; use an earlier one, or start the run again");
   }
   for (const std::size_t at : {std::size_t{8}, std::size_t{12}, std::size_t{16}, std::size_t{300}, whole.size() / 3,
                                whole.size() / 2, whole.size() - 9, whole.size() - 8, whole.size() - 1}) {
@@ -253,7 +255,7 @@ TEST_F(Checkpoints, AnotherBuildIsRefused) {
   ASSERT_NE(whole.find("\"code\": \""), std::string::npos);
   write("\"code\": \"", 0);
   expect_refused({"run", "--resume", "other"}, "other: was written by another build (version ");
-  expect_refused({"run", "--resume", "other"}, "; go on with the build that wrote it, or begin anew");
+  expect_refused({"run", "--resume", "other"}, "; resume with the build that wrote it, or start the run again");
   write("\x1a", 0);  // the format
   expect_refused({"run", "--resume", "other"}, "other: has format ");
 }

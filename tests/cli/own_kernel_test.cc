@@ -68,7 +68,7 @@ TEST(NewKernel, NothingIsOverwrittenOrLeftBehind) {
   EXPECT_THAT(refusal({"new", "kernel", "c", "--out", "no/where"}), HasSubstr("new: no/where cannot be created: "));
   EXPECT_THAT(refusal({"new", "kernel", "../c"}), HasSubstr("new: a kernel's name has up to 64 letters, digits and _"));
   EXPECT_THAT(refusal({"new", "kernel", "3d"}), HasSubstr("and does not begin with a digit; not \"3d\""));
-  EXPECT_THAT(refusal({"new", "gpu", "c"}), HasSubstr("there is no new \"gpu\"; write terrace new kernel NAME"));
+  EXPECT_THAT(refusal({"new", "gpu", "c"}), HasSubstr("cannot make a \"gpu\"; there is only terrace new kernel NAME"));
   EXPECT_EQ(scratch.files(), 2u);
 }
 

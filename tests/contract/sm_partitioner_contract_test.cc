@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/rng.h"
+#include "support/part_state.h"
 #include "tenancy/sm_partitioner.h"
 
 namespace terrace {
@@ -148,6 +149,30 @@ TEST_P(EverySmPartitioner, DependsOnNothingButItsCalls) {
   for (const SmPartitioner::Situation& situation : situations()) {
     const SmPlan next = ask(*one, situation, plan);
     ASSERT_EQ(next, ask(*other, situation, plan));
+    plan = next;
+  }
+}
+
+TEST_P(EverySmPartitioner, AFreshOneThatGetsItsStateGoesOnAlike) {
+  const auto partitioner = make();
+  std::unique_ptr<SmPartitioner> twin;
+  SmPlan plan = first_plan();
+  u32 step = 0;
+  for (const SmPartitioner::Situation& situation : situations()) {
+    if (step++ % 7 == 0) {  // often enough to meet each phase of a search
+      const auto state = state_of(*partitioner);
+      if (twin) {
+        ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
+      }
+      twin = make();
+      put_state(*twin, state);
+      ASSERT_EQ(state_of(*twin), state);
+    }
+    const SmPlan next = ask(*partitioner, situation, plan);
+    ASSERT_EQ(ask(*twin, situation, plan), next) << "in cycle " << situation.now;
+    ASSERT_EQ(twin->appointment(), partitioner->appointment());
+    ASSERT_EQ(twin->searching(), partitioner->searching());
+    ASSERT_EQ(twin->take_decisions().size(), partitioner->take_decisions().size());
     plan = next;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "engine/rng.h"
 #include "sm/warp_scheduler.h"
+#include "support/part_state.h"
 
 namespace terrace {
 namespace {
@@ -57,6 +58,32 @@ TEST_P(EveryWarpScheduler, DependsOnNothingButItsCalls) {
   for (int i = 0; i < 1'000; ++i) {
     const u64 ready = rng.next() >> 16 | 1;
     ASSERT_EQ(one->pick(ready), other->pick(ready));
+  }
+}
+
+TEST_P(EveryWarpScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
+  const auto scheduler = make();
+  std::unique_ptr<WarpScheduler> twin;
+  Rng rng(3, "ready");
+  u64 age = kWarps;
+  for (int i = 0; i < 5'000; ++i) {
+    if (i % 111 == 0) {
+      const auto state = state_of(*scheduler);
+      if (twin) {
+        ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
+      }
+      twin = Registry<WarpScheduler>::instance().make(GetParam(), {kWarps});
+      put_state(*twin, state);
+      ASSERT_EQ(state_of(*twin), state);
+    }
+    if (rng.below(20) == 0) {
+      const u32 slot = static_cast<u32>(rng.below(kWarps));
+      const auto tenant = TenantId(rng.below(3));
+      scheduler->started(slot, age, tenant);
+      twin->started(slot, age++, tenant);
+    }
+    const u64 ready = (rng.next() & rng.next()) >> 16 | u64{1} << rng.below(kWarps);
+    ASSERT_EQ(twin->pick(ready), scheduler->pick(ready)) << "in step " << i;
   }
 }
 

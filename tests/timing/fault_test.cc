@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -161,13 +162,14 @@ INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 /// Threads touch what is not theirs at once, each block at an address of its own.
-PtxProgramSpec all_fault(u32 blocks) {
+PtxProgramSpec all_fault(u32 blocks, const std::string& before = "") {
   return {.ptx = R"(.version 7.8
 .target sm_70
 .address_size 64
 .visible .entry k(.param .u64 a) {
   .reg .b64 %rd<4>; .reg .b32 %r<3>;
   mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4096;
+  )" + before + R"(
   ld.global.u32 %r2, [%rd1];
   ret;
 }
@@ -197,6 +199,41 @@ TEST(Faults, InOneCycleAreToldAlikeWhoeverTicksFirst) {
   // The dispatcher sent block 0 of the first one to SM 2 and block 1 to SM 0, which comes first.
   EXPECT_NE(told.begin()->find("of block 1 reads 4 bytes at 0x1000,"), std::string::npos) << *told.begin();
   EXPECT_NE(told.begin()->find("of block 0 reads 4 bytes at 0x0,"), std::string::npos) << *told.begin();
+}
+
+/// Both tenants on the first SM, a block of each.
+class OneSmForBoth final : public SmPartitioner {
+ public:
+  SmPlan divide(const Situation&, const SmPlan& plan) override {
+    SmPlan shared = plan;
+    for (SmUse& use : shared.sms) use = {};
+    shared.sms[0].quotas[0] = shared.sms[0].quotas[1] = 1;
+    return shared;
+  }
+  bool shares_sms() const override { return true; }
+  void archive(Archive&) override {}
+};
+
+TEST(Faults, OfTwoTenantsOnOneSmInOneCycleAreBothTold) {
+  u32 in_one_cycle = 0;
+  for (Cycle later = 0; later < 12; ++later) {
+    GpuConfig config = shared_gpu();
+    config.sm.schedulers = 2;
+    // Blocks begin one by one, so the one that begins first has an instruction more.
+    PtxTenant first(config, "first.ptx", all_fault(1, "add.s64 %rd1, %rd1, 0;")),
+        second(config, "second.ptx", all_fault(1));
+    WatchedStream watched_first(first.machine), watched_second(second.machine);
+    Gpu gpu(config,
+            {{"first", &first.program, &first.memory, &watched_first, {0, 1}, later},
+             {"second", &second.program, &second.memory, &watched_second, {2, 3}, 11}},
+            {}, std::make_unique<OneSmForBoth>());
+    gpu.run({});
+    for (const u32 tenant : {0u, 1u})
+      EXPECT_NE(gpu.progress(TenantId(tenant)).fault.find("reads 4 bytes at 0x0,"), std::string::npos)
+          << "tenant " << tenant << ", the first one " << later << " cycles later";
+    in_one_cycle += watched_first.faulted_at == watched_second.faulted_at;
+  }
+  EXPECT_GE(in_one_cycle, 1u) << "the case was met";
 }
 
 TEST(Faults, AHostMayWriteWhatKernelsMayOnlyRead) {

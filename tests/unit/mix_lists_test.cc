@@ -227,8 +227,7 @@ TEST(MixLists, RefusesWhatIsNoSetInOneSentence) {
   };
   EXPECT_EQ(refusal("[about]\n"), "a.toml has no table [lists]");
   EXPECT_EQ(refusal("[lists]\na = [[\"mm\"]]\n"), "a.toml has no table [about] with a line on each list");
-  EXPECT_EQ(refusal("[about]\nb = \"b\"\n[lists]\na = [[\"mm\"]]\n"),
-            "a.toml:2: [about] speaks of b, which is no list");
+  EXPECT_EQ(refusal("[about]\nb = \"b\"\n[lists]\na = [[\"mm\"]]\n"), "a.toml:2: [about] names b, which is not a list");
   EXPECT_EQ(refusal("[about]\n[lists]\na = [[\"mm\"]]\n"), "a.toml:3: the list a has no line under [about]");
   EXPECT_EQ(refusal("[about]\na = \"a\"\n[lists]\na = []\n"), "a.toml:4: a list of mixes is empty; leave it out");
   EXPECT_EQ(refusal("[about]\na = \"a\"\n[lists]\na = [[1]]\n"), "a.toml:4: a tenant must be text, not 1");

@@ -7,10 +7,10 @@ namespace terrace {
 
 void Faults::act(Cycle now) {
   for (const auto& sm : sms_) {
-    if (const std::optional<SmFault> fault = sm->take_fault()) end(fault->tenant, fault->sentence, now);
+    while (const std::optional<SmFault> fault = sm->take_fault()) end(fault->tenant, fault->sentence, now);
   }
   if (fbt_ == nullptr) return;
-  if (const std::optional<SynonymFault> fault = fbt_->take_fault()) end(fault->tenant, sentence(*fault), now);
+  while (const std::optional<SynonymFault> fault = fbt_->take_fault()) end(fault->tenant, sentence(*fault), now);
 }
 
 void Faults::end(TenantId tenant, const std::string& sentence, Cycle now) {
@@ -27,8 +27,7 @@ std::string Faults::sentence(const SynonymFault& fault) const {
   };
   return fmt::format(
       "a kernel {} the line at {}, which is cached under its other name, {}{}, and virtual caches cannot keep both "
-      "names "
-      "in step; map memory that kernels write to only once, use a design with physical caches, or set "
+      "copies coherent; map memory that kernels write to only once, use a design with physical caches, or set "
       "fbt.rw_synonyms = \"count\"",
       fault.write ? "writes to" : "reads", place(fault.va), place(fault.leading),
       fault.write ? "" : ", and was written to under it");

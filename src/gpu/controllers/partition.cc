@@ -140,7 +140,7 @@ void Partition::write_down_move(Cycle now) {
   if (decisions_.empty()) return;
   write_down({now,
               {},
-              fmt::format("SMs have changed hands, {} cycles after the decision; {} blocks were put aside",
+              fmt::format("SMs have changed hands, {} cycles after the decision; {} blocks were preempted",
                           now - done.since, preempted_blocks() - done.preempted_before),
               {}});
 }
@@ -191,7 +191,7 @@ void Partition::enter(u32 sm, Phase phase, Cycle now) {
   }
 }
 
-/// SMs whose blocks are on their way out: are they gone, or must they be put aside?
+/// SMs whose blocks are on their way out: are they gone, or must they be preempted?
 void Partition::follow_leaving(Cycle now) {
   for (u32 sm = 0; sm < phases_.size(); ++sm) {
     if (leaving_since_[sm] != kNever && phases_[sm] != Phase::kPreempting) {

@@ -1,5 +1,5 @@
 // Present: SMs are divided evenly among those who are there, anew whenever one comes or goes. An SM changes hands when
-// its blocks have ended, or, if that takes too long for whoever waits, when they have been put aside.
+// its blocks have ended, or, if that takes too long for whoever waits, when they have been preempted.
 // Slot: SmPartitioner (tenancy/sm_partitioner.h).
 // SPDX-License-Identifier: MIT
 #include "tenancy/sm_partitioner.h"
@@ -13,7 +13,7 @@ class PresentSmPartitioner final : public SmPartitioner {
     u64 drain_cycles = 20'000;  // as long as CD-search watches whether a block ends before it decides to put it aside
     void describe(Fields& v) {
       v("drain_cycles", drain_cycles, in(0, Range::kHighest),
-        "cycles that blocks have to end on an SM that goes to another tenant; then they are put aside and go on "
+        "cycles that blocks have to end on an SM that goes to another tenant; then they are preempted and go on "
         "elsewhere");
     }
   };

@@ -22,7 +22,8 @@ class TranslationAwareWalkPath final : public WalkPath {
     u32 sample = 32;
     u32 least_samples = 100;
     void describe(Fields& v) {
-      v("sample", sample, in(0, 1'000'000), "one in so many reads of a bypassing level goes through the L2; 0: none");
+      v("sample", sample, in(0, 1'000'000),
+        "of the reads of a bypassing level, one in this many goes through the L2; 0: none");
       v("least_samples", least_samples, in(1, 1'000'000),
         "look-ups, of a level and of data, without which a level does not begin or stop to bypass");
     }
