@@ -62,6 +62,7 @@ bool act_on_pairs(std::vector<std::string> words) {
   options.part = take_number(words, "--part", 1) - 1;
   options.sets = take_option(words, "--set");
   options.alone = std::erase(words, "--alone") > 0;
+  for (const std::string& tenant : take_option(words, "--with")) options.with = tenant;
   for (const std::string& split : take_option(words, "--split")) options.split = split;
   options.side = static_cast<u32>(take_number(words, "--side", 0));
   if (options.side > 2) input_error("--side must be 1 or 2, not {}", options.side);
@@ -109,7 +110,8 @@ int act(const std::vector<std::string>& words) {
       "[GROUP ...] "
       "| pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...] | predict FOLDER TO GPU [--lead "
       "CYCLES] "
-      "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--split NAME] [--side N] [TENANT ...] | "
+      "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--with TENANT] [--split NAME] [--side N] "
+      "[TENANT ...] | "
       "scaling FOLDER OUT.json [WORKLOAD ...] | multiplex "
       "FOLDER OUT.json [MOST]");
 }

@@ -124,6 +124,10 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
   std::set<u32> chosen;
   for (const std::string& name : options.tenants) chosen.insert(tenant_number(name));
   const auto wanted = [&](u32 tenant) { return chosen.empty() || chosen.contains(tenant); };
+  const std::optional<u32> with = options.with.empty() ? std::nullopt : std::optional(tenant_number(options.with));
+  const auto takes_part = [&](std::initializer_list<u32> run) {
+    return !with || std::ranges::find(run, *with) != run.end();
+  };
   std::string sets;
   for (const std::string& set : options.sets) sets += (sets.empty() ? "" : ", ") + quoted(set);
   const std::string made =
@@ -140,7 +144,8 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
     const u64 first = split.sms_of_first(config.sm.count), second = config.sm.count - first;
     for (u32 side = 0; side < 2; ++side)
       for (u32 tenant = 0; tenant < tenant_kernels().size(); ++tenant) {
-        if ((options.side != 0 && options.side != side + 1) || !wanted(tenant) || !mine()) continue;
+        if ((options.side != 0 && options.side != side + 1) || !wanted(tenant) || !takes_part({tenant}) || !mine())
+          continue;
         const auto counts = attempt(alone, options, code, {{tenant}, {side == 0 ? first : second}});
         if (counts.empty()) continue;
         alone.point(fmt::format("{{\"mode\": \"simulated\", \"split\": \"{}\", \"side\": {}, \"tenant\": \"{}\", {}}}",
@@ -148,7 +153,9 @@ void predict_pairs(const std::string& folder, const std::string& to, const Predi
                                 side_json("", counts[0], options.window)));
       }
     for (const Pair& pair : pairs) {
-      if (options.alone || !wanted(pair.first) || !wanted(pair.second) || !mine()) continue;
+      if (options.alone || !wanted(pair.first) || !wanted(pair.second) || !takes_part({pair.first, pair.second}) ||
+          !mine())
+        continue;
       const auto counts = attempt(together, options, code, {{pair.first, pair.second}, {first, second}});
       if (counts.empty()) continue;
       together.point(fmt::format(

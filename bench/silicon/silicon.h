@@ -45,6 +45,7 @@ struct PredictOptions {
   u64 lead = 50'000, window = 200'000;  // cycles
   u64 part = 0, parts = 1;              // every so manieth run, from this one on
   bool alone = false;                   // no pairs
+  std::string with;                     // this one alone, and pairs that it is part of; all when empty
   std::string split;                    // only this one, or all
   u32 side = 0;                         // of kernels alone: only this one, 1 or 2; 0: both
   std::vector<std::string> tenants;     // only these, alone and with each other; all when empty
