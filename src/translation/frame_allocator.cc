@@ -68,8 +68,10 @@ PhysAddr FrameAllocator::allocate(u64 bytes, u32 part) {
     return again;
   }
   if (zone.used >> zone.count_bits != 0) {
-    input_error("pages.memory_bytes: {} bytes of memory have no frame of {} bytes left; give more memory",
-                u64{1} << part_shift_, u64{1} << zone.frame_bits);
+    const u64 frame = u64{1} << zone.frame_bits;
+    input_error(
+        "pages.memory_bytes: of {} bytes of memory, {} are for frames of {} bytes, and all are taken; give more memory",
+        u64{1} << part_shift_, frame << zone.count_bits, frame);
   }
   const u64 number = zone.used++;
   return {zone.base + ((order_ == FrameOrder::kRandom ? spread(zone, number) : number) << zone.frame_bits)};
