@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,26 +57,20 @@ class Listing {
   /// Statistics that are not known yet are put behind those that stand before them in this machine.
   void add(const GpuConfig& config, const std::string& brought_by) {
     Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
-    size_t behind = 0;
+    auto behind = rows_.begin();
     for (const Stat& stat : gpu.stats().stats()) {
       const std::string name = without_numbers(stat.name);
-      const auto known = places_.find(name);
-      if (known == places_.end()) {
-        for (auto& [other, place] : places_) place += place >= behind;
-        places_.emplace(name, behind);
-        rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(behind),
-                     {name, stat.unit, shape_of(stat), brought_by, stat.doc});
-        ++behind;
-      } else {
-        behind = known->second + 1;
-      }
+      const auto [known, fresh] = known_.try_emplace(name, rows_.end());
+      if (fresh) known->second = rows_.insert(behind, {name, stat.unit, shape_of(stat), brought_by, stat.doc});
+      behind = std::next(known->second);
     }
   }
-  std::vector<std::vector<std::string>> take() { return std::move(rows_); }
+  std::vector<std::vector<std::string>> rows() const { return {rows_.begin(), rows_.end()}; }
 
  private:
-  std::vector<std::vector<std::string>> rows_;
-  std::map<std::string, size_t> places_;
+  using Rows = std::list<std::vector<std::string>>;
+  Rows rows_;
+  std::map<std::string, Rows::iterator> known_;
 };
 
 /// Nothing if these do not go together.
@@ -114,7 +110,7 @@ TextTable stats_listing() {
   }
   for (const char* option : kOptions)
     if (const auto config = configuration(with_option(option))) listing.add(*config, option);
-  return {{"statistic", "unit", "per tenant", "with", "meaning"}, listing.take()};
+  return {{"statistic", "unit", "per tenant", "with", "meaning"}, listing.rows()};
 }
 
 }  // namespace terrace

@@ -387,24 +387,24 @@ namespace {
 
 /// "dispatcher, sm.0 to sm.29, dram.0, ...": of units whose names differ in a number alone, the first and the last.
 std::string unit_names(const Scheduler& scheduler) {
-  std::vector<std::string> kinds, firsts, lasts;
+  struct Kind {
+    std::string stem, first, last;
+  };
+  std::vector<Kind> kinds;
   for (u32 id = 0; id < scheduler.units(); ++id) {
     const std::string& name = scheduler.name(UnitId(id));
     const size_t dot = name.find('.') + 1;  // 0 if there is none
     const size_t end = dot == 0 ? 0 : name.find_first_not_of("0123456789", dot);
-    const std::string kind = name.substr(0, dot) + (end == std::string::npos ? "" : name.substr(end));
-    const auto known = std::find(kinds.begin(), kinds.end(), kind);
-    if (known != kinds.end()) {
-      lasts[static_cast<size_t>(known - kinds.begin())] = name;
-      continue;
-    }
-    kinds.push_back(kind);
-    firsts.push_back(name);
-    lasts.push_back(name);
+    const std::string stem = name.substr(0, dot) + (end == std::string::npos ? "" : name.substr(end));
+    const auto known = std::ranges::find(kinds, stem, &Kind::stem);
+    if (known == kinds.end())
+      kinds.push_back({stem, name, name});
+    else
+      known->last = name;
   }
   std::string text;
-  for (size_t i = 0; i < kinds.size(); ++i)
-    text += (i == 0 ? "" : ", ") + firsts[i] + (firsts[i] == lasts[i] ? "" : " to " + lasts[i]);
+  for (const auto& [stem, first, last] : kinds)
+    text += (text.empty() ? "" : ", ") + first + (first == last ? "" : " to " + last);
   return text;
 }
 

@@ -11,8 +11,8 @@
 namespace terrace {
 namespace {
 
-/// The parts of a machine in the order in which a request meets them. Lines to an SM have waiters only where tenants share SMs. The last one
-/// has whatever the others have not, so that nothing is missing from the sum.
+/// The parts of a machine in the order in which a request meets them. Nobody waits for lines to an SM unless tenants share SMs.
+/// The last part takes what belongs to no other one, so that the rows add up to the total.
 struct Part {
   const char* prefix;
   const char* title;

@@ -25,57 +25,36 @@ std::string told(const testing::TestParamInfo<Combination>& tested) {
   return std::get<0>(tested.param) + "_" + std::to_string(std::get<1>(tested.param)) + "_tenants";
 }
 
-/// A policy, and a twin that takes over its state now and then and must not be told from it.
-template <class Slot>
-class Twins {
- public:
-  Twins(const Combination& tested, Slot::Context context) : name_(std::get<0>(tested)), context_(std::move(context)) {
-    context_.tenants = std::get<1>(tested);
-    policy = make();
-  }
-  void renew() {
-    const auto state = state_of(*policy);
-    if (twin) {
-      ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
-    }
-    twin = make();
-    put_state(*twin, state);
-    ASSERT_EQ(state_of(*twin), state);
-  }
-
-  std::unique_ptr<Slot> policy, twin;
-
- private:
-  std::unique_ptr<Slot> make() const { return Registry<Slot>::instance().make(name_, context_); }
-
-  std::string name_;
-  Slot::Context context_;
-};
-
 class EveryL2Admission : public testing::TestWithParam<Combination> {};
 
 TEST_P(EveryL2Admission, AFreshOneThatGetsItsStateGoesOnAlike) {
   constexpr AccessKind kKinds[] = {AccessKind::kLoad, AccessKind::kStore, AccessKind::kAtomic, AccessKind::kWalk};
   const u32 tenants = std::get<1>(GetParam());
-  Twins<L2Admission> both(GetParam(), {.slice = 3, .seed = 1});
+  const auto make = [&] {
+    return Registry<L2Admission>::instance().make(std::get<0>(GetParam()), {.tenants = tenants, .slice = 3, .seed = 1});
+  };
+  const auto policy = make();
+  std::unique_ptr<L2Admission> twin;
   Rng rng(11, "requests");
   for (u32 step = 0; step < 20'000; ++step) {
-    if (step % 1'110 == 0) both.renew();
+    if (step % 1'110 == 0) {
+      ASSERT_NO_FATAL_FAILURE(renew_twin(*policy, twin, make()));
+    }
     if (step % 500 == 499) {
       std::vector<TenantEpoch> epochs(tenants);
       for (TenantEpoch& epoch : epochs) epoch.l2_requests = rng.below(10'000);
-      both.policy->epoch(epochs);
-      both.twin->epoch(epochs);
+      policy->epoch(epochs);
+      twin->epoch(epochs);
     }
     const AccessKind kind = kKinds[rng.below(4)];
     const auto level = static_cast<u8>(kind == AccessKind::kWalk ? 1 + rng.below(4) : 0);
     const L2Request request{TenantId(rng.below(tenants)), kind, level};
-    const auto choice = both.policy->admit(request);
-    ASSERT_EQ(both.twin->admit(request), choice) << "in step " << step;
+    const auto choice = policy->admit(request);
+    ASSERT_EQ(twin->admit(request), choice) << "in step " << step;
     if (choice == L2Admission::Choice::kBypass) continue;
     const bool hit = rng.below(4) >= level;  // the root's entries hit most
-    both.policy->looked_up(request, hit);
-    both.twin->looked_up(request, hit);
+    policy->looked_up(request, hit);
+    twin->looked_up(request, hit);
   }
 }
 
@@ -86,11 +65,18 @@ class EveryL2Victim : public testing::TestWithParam<Combination> {};
 TEST_P(EveryL2Victim, AFreshOneThatGetsItsStateGoesOnAlike) {
   constexpr u32 kWays = 8;
   const u32 tenants = std::get<1>(GetParam());
-  Twins<L2Victim> both(GetParam(), {.ways = kWays, .slice = 3, .seed = 1});
+  const auto make = [&] {
+    return Registry<L2Victim>::instance().make(std::get<0>(GetParam()),
+                                               {.tenants = tenants, .ways = kWays, .slice = 3, .seed = 1});
+  };
+  const auto policy = make();
+  std::unique_ptr<L2Victim> twin;
   TagArray<L2Line> tags({.entries = 16 * kWays, .ways = kWays});
   Rng rng(12, "lines");
   for (u32 step = 0; step < 20'000; ++step) {
-    if (step % 1'110 == 0) both.renew();
+    if (step % 1'110 == 0) {
+      ASSERT_NO_FATAL_FAILURE(renew_twin(*policy, twin, make()));
+    }
     const u64 key = rng.below(1'000);
     if (const i32 entry = tags.find(key); entry >= 0) {
       tags.touch(static_cast<u32>(entry));
@@ -100,9 +86,9 @@ TEST_P(EveryL2Victim, AFreshOneThatGetsItsStateGoesOnAlike) {
     arriving.tenant = TenantId(rng.below(tenants));
     arriving.walk_level = static_cast<u8>(rng.below(5));
     const L2Set set(tags, key);
-    const u32 way = both.policy->victim(set, arriving);
+    const u32 way = policy->victim(set, arriving);
     ASSERT_LT(way, kWays);
-    ASSERT_EQ(both.twin->victim(set, arriving), way) << "in step " << step;
+    ASSERT_EQ(twin->victim(set, arriving), way) << "in step " << step;
     tags.fill(set.first() + way, key) = arriving;
   }
 }

@@ -160,13 +160,7 @@ TEST_P(EverySmPartitioner, AFreshOneThatGetsItsStateGoesOnAlike) {
   u32 step = 0;
   for (const SmPartitioner::Situation& situation : situations()) {
     if (step++ % 7 == 0) {  // often enough to meet each phase of a search
-      const auto state = state_of(*partitioner);
-      if (twin) {
-        ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
-      }
-      twin = make();
-      put_state(*twin, state);
-      ASSERT_EQ(state_of(*twin), state);
+      ASSERT_NO_FATAL_FAILURE(renew_twin(*partitioner, twin, make()));
     }
     const SmPlan next = ask(*partitioner, situation, plan);
     ASSERT_EQ(ask(*twin, situation, plan), next) << "in cycle " << situation.now;

@@ -28,13 +28,7 @@ TEST_P(EveryWalkPath, AFreshOneThatGetsItsStateGoesOnAlike) {
   std::unique_ptr<WalkPath> twin;
   for (u32 step = 0; step < kSteps; ++step) {
     if (step % kTwin == 0) {
-      const auto state = state_of(*path);
-      if (twin) {
-        ASSERT_EQ(state_of(*twin), state) << "or it counts something else";
-      }
-      twin = make();
-      put_state(*twin, state);
-      ASSERT_EQ(state_of(*twin), state);
+      ASSERT_NO_FATAL_FAILURE(renew_twin(*path, twin, make()));
     }
     if (step % kEpoch == kEpoch - 1) {
       std::vector<TenantEpoch> epochs(tenants);

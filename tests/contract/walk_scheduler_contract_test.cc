@@ -207,13 +207,7 @@ TEST_P(EveryWalkScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
       }
     }
     if (step % kTwin == 0) {
-      const auto state = state_of(*scheduler);
-      if (twin) {
-        ASSERT_EQ(state_of(*twin), state) << "or it counts something else";
-      }
-      twin = make(std::get<0>(GetParam()));
-      put_state(*twin, state);
-      ASSERT_EQ(state_of(*twin), state);
+      ASSERT_NO_FATAL_FAILURE(renew_twin(*scheduler, twin, make(std::get<0>(GetParam()))));
       for (u32 walker = 0; walker < kWalkers; ++walker) ASSERT_EQ(twin->owner(walker), scheduler->owner(walker));
     }
     // Queues fill and empty again, and the tenants' shares of the walks change.

@@ -68,13 +68,8 @@ TEST_P(EveryWarpScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
   u64 age = kWarps;
   for (int i = 0; i < 5'000; ++i) {
     if (i % 111 == 0) {
-      const auto state = state_of(*scheduler);
-      if (twin) {
-        ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
-      }
-      twin = Registry<WarpScheduler>::instance().make(GetParam(), {kWarps});
-      put_state(*twin, state);
-      ASSERT_EQ(state_of(*twin), state);
+      ASSERT_NO_FATAL_FAILURE(
+          renew_twin(*scheduler, twin, Registry<WarpScheduler>::instance().make(GetParam(), {kWarps})));
     }
     if (rng.below(20) == 0) {
       const u32 slot = static_cast<u32>(rng.below(kWarps));

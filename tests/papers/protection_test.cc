@@ -13,6 +13,7 @@
 
 #include "engine/rng.h"
 #include "papers/designs.h"
+#include "support/one_sm_for_both.h"
 #include "timing/ptx_tenants.h"
 
 #ifdef TERRACE_DCHECK
@@ -113,19 +114,6 @@ struct Outcome {
   u64 bad = 0;             // what it tried to read
   u64 table_fetches = 0;   // of the hostile tenant, through a forward-backward table
   bool met = false;        // both issued instructions on the first SM
-};
-
-/// Both tenants on the first SM, a block of each.
-class OneSmForBoth final : public SmPartitioner {
- public:
-  SmPlan divide(const Situation&, const SmPlan& plan) override {
-    SmPlan shared = plan;
-    for (SmUse& use : shared.sms) use = {};
-    shared.sms[0].quotas[0] = shared.sms[0].quotas[1] = 1;
-    return shared;
-  }
-  bool shares_sms() const override { return true; }
-  void archive(Archive&) override {}
 };
 
 enum class Meet : u8 { kAsConfigured, kInOneSm };

@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/archive.h"
@@ -31,6 +35,18 @@ template <class Part>
 void put_state(Part& part, const std::vector<std::byte>& state) {
   RestoredState restored(state);
   archive_with_statistics(restored, part);
+}
+
+/// A fresh part with the state of `part` becomes its twin. The twin that there was must have come to the same state.
+template <class Part>
+void renew_twin(Part& part, std::unique_ptr<Part>& twin, std::unique_ptr<Part> fresh) {
+  const auto state = state_of(part);
+  if (twin) {
+    ASSERT_EQ(state_of(*twin), state) << "or it remembers something else";
+  }
+  twin = std::move(fresh);
+  put_state(*twin, state);
+  ASSERT_EQ(state_of(*twin), state);
 }
 
 }  // namespace terrace

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "support/forwarding_stream.h"
+#include "support/one_sm_for_both.h"
 #include "timing/ptx_tenants.h"
 
 namespace terrace {
@@ -200,19 +201,6 @@ TEST(Faults, InOneCycleAreToldAlikeWhoeverTicksFirst) {
   EXPECT_NE(told.begin()->find("of block 1 reads 4 bytes at 0x1000,"), std::string::npos) << *told.begin();
   EXPECT_NE(told.begin()->find("of block 0 reads 4 bytes at 0x0,"), std::string::npos) << *told.begin();
 }
-
-/// Both tenants on the first SM, a block of each.
-class OneSmForBoth final : public SmPartitioner {
- public:
-  SmPlan divide(const Situation&, const SmPlan& plan) override {
-    SmPlan shared = plan;
-    for (SmUse& use : shared.sms) use = {};
-    shared.sms[0].quotas[0] = shared.sms[0].quotas[1] = 1;
-    return shared;
-  }
-  bool shares_sms() const override { return true; }
-  void archive(Archive&) override {}
-};
 
 TEST(Faults, OfTwoTenantsOnOneSmInOneCycleAreBothTold) {
   u32 in_one_cycle = 0;
