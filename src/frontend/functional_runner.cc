@@ -50,22 +50,31 @@ void FunctionalRunner::run(const Launch& launch) {
   u64 next = 0, rounds = 0;
   while (next < shape.blocks || !residents.empty()) {
     while (next < shape.blocks && residents.size() < room_)
-      residents.push_back({stream_.begin_block(shape.launch, next++)});
+      residents.push_back(begin_block(shape, next++));
     check_interrupt();
     bool progress = false;
-    for (Resident& resident : residents) progress |= turn(resident, shape.warps_per_block);
-    if (!progress) explain_barriers(residents, shape.warps_per_block);
+    for (Resident& resident : residents) progress |= turn(resident);
+    if (!progress) explain_barriers(residents);
     const bool more = next < shape.blocks && make_room(residents);
     if (!more && ++rounds % kRoundsPerLook == 0) {
       if (const auto endless = stream_.find_endless_loop()) throw InputError(*endless);
     }
     std::erase_if(residents, [&](const Resident& resident) {
-      if (resident.done < shape.warps_per_block) return false;
+      if (resident.done < resident.warps.size()) return false;
       stream_.end_block(resident.block);
       return true;
     });
   }
   stream_.end_launch(shape.launch);
+}
+
+FunctionalRunner::Resident FunctionalRunner::begin_block(const LaunchShape& shape, u64 number) {
+  Resident resident{stream_.begin_block(shape.launch, number)};
+  for (u32 w = 0; w < shape.warps_per_block; ++w) {
+    const WarpRef warp = stream_.warp(resident.block, w);
+    resident.warps.push_back({warp, &stream_.view(warp)});
+  }
+  return resident;
 }
 
 /// If all resident blocks wait, one more may begin.
@@ -78,12 +87,12 @@ bool FunctionalRunner::make_room(std::vector<Resident>& residents) {
 }
 
 /// One instruction of each warp that can run. False when none could.
-bool FunctionalRunner::turn(Resident& resident, u32 warps) {
+bool FunctionalRunner::turn(Resident& resident) {
   bool progress = false;
   resident.waits = true;
-  for (u32 w = 0; w < warps; ++w) {
-    const WarpRef warp = stream_.warp(resident.block, w);
-    if (stream_.status(warp) != WarpStatus::kRunning) continue;
+  for (u32 w = 0; w < resident.warps.size(); ++w) {
+    const ResidentWarp& warp = resident.warps[w];
+    if (warp.view->status != WarpStatus::kRunning) continue;
     progress = true;
     step(warp);
     if (effect_.polls) resident.polled |= u64{1} << w;
@@ -93,16 +102,16 @@ bool FunctionalRunner::turn(Resident& resident, u32 warps) {
   return progress;
 }
 
-void FunctionalRunner::step(WarpRef warp) {
+void FunctionalRunner::step(const ResidentWarp& warp) {
   if (executed_ == config_.instruction_limit) {
     input_error(
         "kernel {} has executed {} warp instructions without ending: {}; an endless loop, or raise the limit (exec "
         "--limit)",
-        kernel_, executed_, stream_.whereabouts(warp));
+        kernel_, executed_, stream_.whereabouts(warp.ref));
   }
   ++executed_;
-  const DecodedInst& inst = stream_.peek(warp);
-  stream_.execute(warp, executed_, stores_, effect_);
+  const DecodedInst& inst = warp.view->next();
+  stream_.execute(warp.ref, executed_, stores_, effect_);
   if (effect_.status == WarpStatus::kFaulted) throw InputError(effect_.fault);
   if (effect_.atomic != kNoAtomic) stream_.perform_atomic(effect_.atomic, effect_.atomic_lanes);
   if (!stores_.empty()) stores_.commit();
@@ -151,15 +160,14 @@ void FunctionalRunner::count_addresses() {
   counts_.max_pages = std::max(counts_.max_pages, pages);
 }
 
-void FunctionalRunner::explain_barriers(const std::vector<Resident>& residents, u32 warps) const {
+void FunctionalRunner::explain_barriers(const std::vector<Resident>& residents) const {
   std::string waiting;
   u32 more = 0;
   for (const Resident& resident : residents) {
-    for (u32 w = 0; w < warps; ++w) {
-      const WarpRef warp = stream_.warp(resident.block, w);
-      if (stream_.status(warp) != WarpStatus::kAtBarrier) continue;
+    for (const ResidentWarp& warp : resident.warps) {
+      if (warp.view->status != WarpStatus::kAtBarrier) continue;
       if (waiting.empty())
-        waiting = stream_.whereabouts(warp);
+        waiting = stream_.whereabouts(warp.ref);
       else
         ++more;
     }

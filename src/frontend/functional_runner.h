@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "engine/types.h"
 #include "frontend/inst_stream.h"
@@ -55,18 +56,24 @@ class FunctionalRunner {
   u64 executed() const { return executed_; }
 
  private:
+  struct ResidentWarp {
+    WarpRef ref;
+    const WarpView* view;
+  };
   struct Resident {
     BlockRef block;
+    std::vector<ResidentWarp> warps;
     u32 done = 0;
     u64 polled = 0;      // warps that have polled since a block last began, as bits
     bool waits = false;  // all that run have
   };
-  void step(WarpRef warp);
+  Resident begin_block(const LaunchShape& shape, u64 number);
+  void step(const ResidentWarp& warp);
   void count(const DecodedInst& inst);
   void count_addresses();
-  bool turn(Resident& resident, u32 warps);
+  bool turn(Resident& resident);
   bool make_room(std::vector<Resident>& residents);
-  [[noreturn]] void explain_barriers(const std::vector<Resident>& residents, u32 warps) const;
+  [[noreturn]] void explain_barriers(const std::vector<Resident>& residents) const;
 
   InstStream& stream_;
   FunctionalConfig config_;

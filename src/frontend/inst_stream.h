@@ -1,8 +1,8 @@
 // Where warp instructions come from. The SM sees this and nothing else: whether a PTX machine, a trace or an
 // intercepted CUDA program is behind it cannot be told.
 //
-// Nothing runs ahead of issue: `peek` shows the instruction at a warp's program counter without side effect, `execute`
-// performs it when the SM issues it. Loads read memory as it was when the cycle began; stores go to the SM's StoreLog
+// Nothing runs ahead of issue: a warp's view shows the instruction at its program counter, `execute` performs it when the
+// SM issues it. Loads read memory as it was when the cycle began; stores go to the SM's StoreLog
 // and take effect when the cycle ends, so no outcome depends on the order in which SMs tick. Atomics on global memory
 // are only recorded; they are performed when the timing model says so (`perform_atomic`), line by line.
 // SPDX-License-Identifier: MIT
@@ -70,6 +70,17 @@ enum class AtomicRef : u32 {};
 inline constexpr AtomicRef kNoAtomic{~u32{0}};
 
 enum class WarpStatus : u8 { kRunning, kAtBarrier, kDone, kFaulted };
+
+/// What everyone may see of a warp. An SM looks at it each time a warp could issue, so it is read where it stands instead
+/// of being asked for.
+struct WarpView {
+  const DecodedInst* insts = nullptr;  // of its kernel
+  u32 pc = 0;                          // among them
+  WarpStatus status = WarpStatus::kRunning;
+
+  /// The instruction at the program counter. The warp must be kRunning.
+  const DecodedInst& next() const { return insts[pc]; }
+};
 
 /// What executing an instruction did. The arrays belong to the caller and are reused.
 struct Effect {
@@ -155,11 +166,11 @@ class InstStream {
   /// Creates block number `block` of a launch with its warps ready to run; `sm` is what %smid reads.
   virtual BlockRef begin_block(LaunchId launch, u64 block, SmId sm = SmId{0}) = 0;
   virtual WarpRef warp(BlockRef block, u32 index) const = 0;
-  virtual WarpStatus status(WarpRef warp) const = 0;
+  /// It stays where it is until the block ends or the stream is restored, and is up to date after each call.
+  virtual const WarpView& view(WarpRef warp) const = 0;
   /// All warps are done (or are given up): its state is freed.
   virtual void end_block(BlockRef block) = 0;
 
-  virtual const DecodedInst& peek(WarpRef warp) const = 0;
   /// Performs the instruction at the warp's program counter. The warp must be kRunning. `now` is what %clock reads.
   virtual void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) = 0;
 
@@ -183,8 +194,9 @@ class InstStream {
   /// restored as well. SMs hold the numbers of launches, blocks, warps and atomics: they stay what they were.
   virtual void archive(Archive&) = 0;
 
-  /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, status,
-  /// end_block, peek and execute, and later in the cycle perform_atomic. All other calls come between cycles or, one at a time, when a cycle ends.
+  /// Whether SMs on several threads may call it at once, each for blocks of its own: begin_block, restore, warp, view,
+  /// end_block and execute, and later in the cycle perform_atomic. All other calls come between cycles or, one at a time, when
+  /// a cycle ends.
   virtual bool serves_threads() const { return false; }
 };
 

@@ -38,10 +38,18 @@ void Sm::archive(Archive& a) {
   a(next_age_, next_dynamic_id_, warps_seen_, root_, newest_launch_, faults_);
   a(stats.shared_passes, stats.unfinished_blocks);  // the tree of statistics does not know them
   if (!a.restores()) return;
-  // Of the others nobody asks before they have been looked at again; those that were put aside are not ready.
+  find_views(*this);
+  for (SmContext& context : aside_) find_views(context);
+  // What the others execute next nobody asks before they have been looked at again; those that were put aside are not ready.
   for (u64 left = issue_candidates(); left != 0; left &= left - 1) {
     Warp& warp = warps_[static_cast<u32>(std::countr_zero(left))];
-    warp.next = &wiring_.streams[index(warp.tenant)]->peek(warp.ref);
+    warp.next = &warp.view->next();
+  }
+}
+
+void Sm::find_views(SmContext& context) const {
+  for (Warp& warp : context.warps_) {
+    if (warp.state != WarpState::kFree) warp.view = &wiring_.streams[index(warp.tenant)]->view(warp.ref);
   }
 }
 
@@ -118,7 +126,9 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
     free_slots_ &= free_slots_ - 1;
     block.slots[i] = static_cast<u8>(slot);
     warps_seen_[start.tenant] |= u64{1} << slot;
-    warps_[slot] = {.ref = stream.warp(block.ref, i),
+    const WarpRef ref = stream.warp(block.ref, i);
+    warps_[slot] = {.ref = ref,
+                    .view = &stream.view(ref),
                     .state = WarpState::kAsleep,
                     .tenant = start.tenant,
                     .block = static_cast<u8>(place - blocks_.begin())};
@@ -133,10 +143,9 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
 
 /// Its warps are where they were: some have exited, some wait at a barrier.
 void Sm::go_on(Block& block) {
-  const InstStream& stream = *wiring_.streams[index(block.tenant)];
   for (u32 i = 0; i < block.warps; ++i) {
     Warp& warp = warps_[block.slots[i]];
-    const WarpStatus status = stream.status(warp.ref);
+    const WarpStatus status = warp.view->status;
     if (status == WarpStatus::kAtBarrier) warp.state = WarpState::kBarrier;
     if (status != WarpStatus::kDone) continue;
     warp.state = WarpState::kFree;

@@ -118,7 +118,7 @@ Sm::Pipe Sm::pipe_of(const DecodedInst& inst) {
 /// Finds out when the warp's next instruction may issue, and puts the warp where it waits for that.
 void Sm::evaluate(u32 slot, Cycle now) {
   Warp& warp = warps_[slot];
-  const DecodedInst& inst = wiring_.streams[index(warp.tenant)]->peek(warp.ref);
+  const DecodedInst& inst = warp.view->next();
   warp.next = &inst;
   const Pipe pipe = pipe_of(inst);
   // A warp's later accesses to memory, its fences and its barriers wait until its atomics have been performed; a fence

@@ -130,6 +130,7 @@ class Sm final : public Unit, private SmContext {
   void start_block(const BlockStart& start, Cycle now);
   void go_on(Block& block);
   void vacate(Block& block);
+  void find_views(SmContext& context) const;
   void take_over(TenantId tenant, Cycle now);
   void change_root(TenantId tenant, Cycle now);
   void wake_sleeping_warps(Cycle now);

@@ -26,7 +26,8 @@ enum class WarpState : u8 {
 
 struct Warp {
   WarpRef ref{};
-  const DecodedInst* next = nullptr;  // peeked
+  const WarpView* view = nullptr;     // its stream's
+  const DecodedInst* next = nullptr;  // when it was last looked at
   WarpState state = WarpState::kFree;
   TenantId tenant{};
   u8 block = 0;  // slot of its block on the SM
@@ -34,7 +35,7 @@ struct Warp {
   CopyQueue copies = {};
 
   bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0 && copies.empty(); }
-  /// All but `next`: the SM asks the stream for it again.
+  /// All but `view` and `next`: the SM asks the stream for them again.
   void archive(Archive& a) { a(ref, state, tenant, block, loads_out, stores_out, atomics_out, copies); }
 };
 

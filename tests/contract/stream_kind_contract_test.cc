@@ -144,8 +144,9 @@ struct Tenant {
     std::string did;
     for (u32 w = 0; w < shape.warps_per_block; ++w) {
       const WarpRef warp = stream->warp(block, w);
-      if (stream->status(warp) != WarpStatus::kRunning) continue;
-      const DecodedInst& inst = stream->peek(warp);
+      const WarpView& view = stream->view(warp);
+      if (view.status != WarpStatus::kRunning) continue;
+      const DecodedInst& inst = view.next();
       did += fmt::format("warp {} class {}", w, static_cast<u32>(inst.cls));
       stream->execute(warp, 7, stores, effect);
       stores.commit();
@@ -176,21 +177,40 @@ TEST_P(EveryStreamKind, TheShapeOfALaunchIsWhatWasAskedFor) {
   }
 }
 
-TEST_P(EveryStreamKind, PeekingChangesNothingAndNamesRegistersWithinTheScoreboard) {
-  Tenant peeks(example().code), does_not(example().code);
-  const BlockRef a = peeks.begin_block(2), b = does_not.begin_block(2);
+TEST_P(EveryStreamKind, LookingChangesNothingAndNamesRegistersWithinTheScoreboard) {
+  Tenant looks(example().code), does_not(example().code);
+  const BlockRef a = looks.begin_block(2), b = does_not.begin_block(2);
   for (u32 step = 0; step < 1000; ++step) {
     for (u32 again = 0; again < 3; ++again) {
-      const WarpRef warp = peeks.stream->warp(a, 0);
-      if (peeks.stream->status(warp) != WarpStatus::kRunning) continue;
-      const DecodedInst& inst = peeks.stream->peek(warp);
+      const WarpView& view = looks.stream->view(looks.stream->warp(a, 0));
+      if (view.status != WarpStatus::kRunning) continue;
+      const DecodedInst& inst = view.next();
       for (u32 r = 0; r < u32{inst.sources} + inst.destinations; ++r)
-        EXPECT_LT(inst.registers[r], peeks.shape.scoreboard_names);
+        EXPECT_LT(inst.registers[r], looks.shape.scoreboard_names);
     }
-    const std::string did = peeks.turn(a);
+    const std::string did = looks.turn(a);
     ASSERT_EQ(did, does_not.turn(b));
     if (did.empty()) break;
   }
+}
+
+TEST_P(EveryStreamKind, TheViewOfAWarpStaysWhereItIsWhileOtherBlocksComeAndGo) {
+  Tenant tenant(example().code);
+  const BlockRef first = tenant.begin_block(0);
+  std::vector<const WarpView*> views;
+  for (u32 w = 0; w < tenant.shape.warps_per_block; ++w)
+    views.push_back(&tenant.stream->view(tenant.stream->warp(first, w)));
+  std::vector<BlockRef> others;
+  for (u64 number = 1; number < tenant.shape.blocks; ++number) others.push_back(tenant.begin_block(number));
+  tenant.turn(first);
+  for (const BlockRef other : others) {
+    while (!tenant.turn(other).empty()) {
+    }
+    tenant.stream->end_block(other);
+  }
+  tenant.turn(first);
+  for (u32 w = 0; w < tenant.shape.warps_per_block; ++w)
+    EXPECT_EQ(&tenant.stream->view(tenant.stream->warp(first, w)), views[w]);
 }
 
 TEST_P(EveryStreamKind, EveryBlockEndsAndTouchesOnlyWhatTheTenantHas) {
@@ -201,12 +221,12 @@ TEST_P(EveryStreamKind, EveryBlockEndsAndTouchesOnlyWhatTheTenantHas) {
     for (u32 step = 0; step < 1000 && done < tenant.shape.warps_per_block; ++step) {
       for (u32 w = 0; w < tenant.shape.warps_per_block; ++w) {
         const WarpRef warp = tenant.stream->warp(block, w);
-        if (tenant.stream->status(warp) != WarpStatus::kRunning) continue;
+        if (tenant.stream->view(warp).status != WarpStatus::kRunning) continue;
         tenant.stream->execute(warp, step, tenant.stores, tenant.effect);
         tenant.stores.commit();
         // A warp that completes a barrier waits there and is let go at once.
         if (tenant.effect.released_warps == 0) {
-          EXPECT_EQ(tenant.effect.status, tenant.stream->status(warp));
+          EXPECT_EQ(tenant.effect.status, tenant.stream->view(warp).status);
         }
         EXPECT_EQ(tenant.effect.active & ~u64{0xffff'ffff}, 0u) << "lanes beyond the warp";
         done += tenant.effect.status == WarpStatus::kDone;

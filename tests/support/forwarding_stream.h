@@ -15,9 +15,8 @@ class ForwardingStream : public InstStream {
   void end_launch(LaunchId launch) override { inner_.end_launch(launch); }
   BlockRef begin_block(LaunchId launch, u64 block, SmId sm) override { return inner_.begin_block(launch, block, sm); }
   WarpRef warp(BlockRef block, u32 number) const override { return inner_.warp(block, number); }
-  WarpStatus status(WarpRef warp) const override { return inner_.status(warp); }
+  const WarpView& view(WarpRef warp) const override { return inner_.view(warp); }
   void end_block(BlockRef block) override { inner_.end_block(block); }
-  const DecodedInst& peek(WarpRef warp) const override { return inner_.peek(warp); }
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
     inner_.execute(warp, now, stores, effect);
   }

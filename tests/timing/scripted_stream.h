@@ -57,11 +57,10 @@ class ScriptedStream : public InstStream {
             LaunchId{++launches_}};
   }
   BlockRef begin_block(LaunchId, u64 block, SmId) override {
-    blocks_.push_back({block, 0, std::vector<State>(warps_per_block_)});
-    return BlockRef(blocks_.size() - 1);
+    return place({block, 0, std::vector<State>(warps_per_block_)});
   }
   WarpRef warp(BlockRef block, u32 number) const override { return WarpRef(u32(block) * 64 + number); }
-  WarpStatus status(WarpRef warp) const override { return blocks_[index(warp) / 64].warps[index(warp) % 64].status; }
+  const WarpView& view(WarpRef warp) const override { return blocks_[index(warp) / 64].views[index(warp) % 64]; }
   void end_block(BlockRef) override { ++ended; }
   BlockImage save(BlockRef ref) const override {
     const Block& block = blocks_[index(ref)];
@@ -84,19 +83,20 @@ class ScriptedStream : public InstStream {
     take(&block.number, sizeof(block.number));
     take(&block.arrived, sizeof(block.arrived));
     take(block.warps.data(), block.warps.size() * sizeof(State));
-    blocks_.push_back(std::move(block));
-    return BlockRef(blocks_.size() - 1);
+    return place(std::move(block));
   }
   std::string whereabouts(WarpRef) const override { return "in a script"; }
-  void archive(Archive& a) override { a(warps_per_block_, launches_, blocks_, ended, atomic_lanes); }
-
-  const DecodedInst& peek(WarpRef warp) const override {
-    const State& state = blocks_[index(warp) / 64].warps[index(warp) % 64];
-    return state.round == rounds_ ? exit_ : script_[state.op].inst;
+  void archive(Archive& a) override {
+    a(warps_per_block_, launches_, blocks_, ended, atomic_lanes);
+    for (Block& block : blocks_) show(block);
   }
+
   void execute(WarpRef warp, Cycle, StoreLog&, Effect& effect) override {
     Block& block = blocks_[index(warp) / 64];
-    const u32 number = index(warp) % 64;
+    step(block, index(warp) % 64, effect);
+    show(block);
+  }
+  void step(Block& block, u32 number, Effect& effect) {
     State& state = block.warps[number];
     effect.active = width_ == 64 ? ~u64{0} : (u64{1} << width_) - 1;
     effect.status = WarpStatus::kRunning;
@@ -136,7 +136,21 @@ class ScriptedStream : public InstStream {
     u64 number;
     u32 arrived;
     std::vector<State> warps;
+    std::vector<WarpView> views = {};  // of them
+    void archive(Archive& a) { a(number, arrived, warps); }
   };
+  BlockRef place(Block block) {
+    blocks_.push_back(std::move(block));
+    show(blocks_.back());
+    return BlockRef(blocks_.size() - 1);
+  }
+  void show(Block& block) const {
+    block.views.resize(block.warps.size());
+    for (size_t i = 0; i < block.warps.size(); ++i) {
+      const State& state = block.warps[i];
+      block.views[i] = {state.round == rounds_ ? &exit_ : &script_[state.op].inst, 0, state.status};
+    }
+  }
   void arrive(Block& block, State& state, Effect& effect) {
     effect.status = state.status = WarpStatus::kAtBarrier;
     if (++block.arrived < block.warps.size() || never_completes_barriers) return;

@@ -329,7 +329,7 @@ class Driver {
   bool waits_at_barrier() const {
     return std::ranges::any_of(residents_, [&](const Resident& resident) {
       for (u32 w = 0; w < shape_.warps_per_block; ++w)
-        if (machine_.status(machine_.warp(resident.block, w)) == WarpStatus::kAtBarrier) return true;
+        if (machine_.view(machine_.warp(resident.block, w)).status == WarpStatus::kAtBarrier) return true;
       return false;
     });
   }
@@ -372,7 +372,7 @@ class Driver {
   void turn(Resident& resident) {
     for (u32 w = 0; w < shape_.warps_per_block; ++w) {
       const WarpRef warp = machine_.warp(resident.block, w);
-      if (machine_.status(warp) != WarpStatus::kRunning) continue;
+      if (machine_.view(warp).status != WarpStatus::kRunning) continue;
       if (std::ranges::any_of(pending_, [&](const Pending& p) { return p.warp == warp; })) continue;
       machine_.execute(warp, steps_, stores_, effect_);
       stores_.commit();

@@ -208,7 +208,7 @@ struct Replay {
     shape = stream->begin_launch(*instance.program->next(memory));
     block = stream->begin_block(shape.launch, 0, SmId{0});
   }
-  const DecodedInst& peek(u32 warp = 0) const { return stream->peek(stream->warp(block, warp)); }
+  const DecodedInst& next(u32 warp = 0) const { return stream->view(stream->warp(block, warp)).next(); }
   const Effect& step(u32 warp = 0) {
     stream->execute(stream->warp(block, warp), 0, stores, effect);
     return effect;
@@ -233,7 +233,7 @@ TEST(Traces, OnlyRecordedBlocksRun) {
 
 TEST(Traces, RegistersOfWideLoadsAreARowAndTheZeroRegisterIsNone) {
   const Replay replay({"3 0010 0000000f 1 R24 LDG.E.128.STRONG.GPU 2 R44 R255 16 1 0x7f2000000000 16 0"});
-  const DecodedInst& inst = replay.peek();
+  const DecodedInst& inst = replay.next();
   EXPECT_EQ(inst.sources, 1);
   EXPECT_EQ(inst.destinations, 4);
   EXPECT_EQ(inst.registers[0], 44);

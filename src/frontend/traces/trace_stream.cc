@@ -34,6 +34,7 @@ struct TraceStream::Block {
   u64 number = 0;
   std::shared_ptr<const BlockTrace> trace;
   std::vector<WarpState> warps;
+  std::vector<WarpView> views;  // of them
 };
 
 namespace {
@@ -155,7 +156,8 @@ BlockRef TraceStream::place_block(LaunchState& launch, u64 number, std::shared_p
     free_blocks_.pop_back();
   }
   const u32 warps = launch.header.warps();
-  blocks_[place] = {&launch, number, std::move(trace), std::vector<WarpState>(warps)};
+  blocks_[place] = {&launch, number, std::move(trace), std::vector<WarpState>(warps), std::vector<WarpView>(warps)};
+  show_all(blocks_[place]);
   return BlockRef{place};
 }
 
@@ -168,8 +170,20 @@ WarpRef TraceStream::warp(BlockRef block, u32 number) const {
   return WarpRef{static_cast<u32>(block) * kMostWarps + number};
 }
 
-WarpStatus TraceStream::status(WarpRef warp) const {
-  return block_of(warp).warps[index(warp) % kMostWarps].status;
+const WarpView& TraceStream::view(WarpRef warp) const {
+  return block_of(warp).views[index(warp) % kMostWarps];
+}
+
+/// Brings what is to be seen of a warp up to date.
+void TraceStream::show(Block& block, u32 number) const {
+  const WarpState& warp = block.warps[number];
+  const std::vector<Step>& steps = block.trace->warps[number];
+  const DecodedInst& next = warp.next == steps.size() ? end_ : decoder_.inst(steps[warp.next].inst);
+  block.views[number] = {&next, 0, warp.status};
+}
+
+void TraceStream::show_all(Block& block) const {
+  for (u32 number = 0; number < block.warps.size(); ++number) show(block, number);
 }
 
 void TraceStream::end_block(BlockRef block) {
@@ -177,17 +191,14 @@ void TraceStream::end_block(BlockRef block) {
   free_blocks_.push_back(static_cast<u32>(block));
 }
 
-const DecodedInst& TraceStream::peek(WarpRef warp) const {
-  const Block& block = block_of(warp);
-  const u32 number = index(warp) % kMostWarps;
-  const std::vector<Step>& steps = block.trace->warps[number];
-  const u64 next = block.warps[number].next;
-  return next == steps.size() ? end_ : decoder_.inst(steps[next].inst);
-}
-
 void TraceStream::execute(WarpRef ref, Cycle, StoreLog&, Effect& effect) {
   Block& block = block_of(ref);
   const u32 number = index(ref) % kMostWarps;
+  step(block, number, effect);
+  show(block, number);
+}
+
+void TraceStream::step(Block& block, u32 number, Effect& effect) {
   WarpState& warp = block.warps[number];
   const std::vector<Step>& steps = block.trace->warps[number];
   effect.active = 0;
@@ -224,8 +235,11 @@ void TraceStream::complete_barrier(Block& block, Effect& effect) {
     if (block.warps[i].status == WarpStatus::kRunning) return;
     if (block.warps[i].status == WarpStatus::kAtBarrier) waiting |= u64{1} << i;
   }
-  for (WarpState& warp : block.warps)
-    if (warp.status == WarpStatus::kAtBarrier) warp.status = WarpStatus::kRunning;
+  for (u32 i = 0; i < block.warps.size(); ++i) {
+    if (block.warps[i].status != WarpStatus::kAtBarrier) continue;
+    block.warps[i].status = WarpStatus::kRunning;
+    show(block, i);
+  }
   effect.released_warps = waiting;
 }
 
@@ -291,6 +305,7 @@ BlockRef TraceStream::restore(LaunchId launch, const BlockImage& image, SmId) {
   const BlockRef ref = place_block(state, number, std::move(trace));
   std::vector<WarpState>& warps = blocks_[index(ref)].warps;
   std::memcpy(warps.data(), image.bytes.data() + sizeof number, warps.size() * sizeof(WarpState));
+  show_all(blocks_[index(ref)]);
   return ref;
 }
 
@@ -335,7 +350,11 @@ void TraceStream::archive_blocks(Archive& a) {
   if (!a.restores()) return;
   // In the order of the file: then it is read once.
   std::ranges::sort(read, {}, [](const Block* block) { return block->number; });
-  for (Block* block : read) block->trace = read_block(launches_.at(block->launch->id), block->number);
+  for (Block* block : read) {
+    block->trace = read_block(launches_.at(block->launch->id), block->number);
+    block->views.resize(block->warps.size());
+    show_all(*block);
+  }
 }
 
 std::string TraceStream::whereabouts(WarpRef ref) const {
@@ -344,7 +363,7 @@ std::string TraceStream::whereabouts(WarpRef ref) const {
   const Dim3& at = block.trace->position;
   return fmt::format("{}, thread block {},{},{}, warp {}, after {} of {} instructions{}", block.launch->path, at.x,
                      at.y, at.z, number, block.warps[number].next, block.trace->warps[number].size(),
-                     status(ref) == WarpStatus::kAtBarrier ? ", at a barrier" : "");
+                     block.warps[number].status == WarpStatus::kAtBarrier ? ", at a barrier" : "");
 }
 
 }  // namespace terrace::traces

@@ -26,9 +26,8 @@ class TraceStream final : public InstStream {
   void end_launch(LaunchId launch) override;
   BlockRef begin_block(LaunchId launch, u64 block, SmId sm) override;
   WarpRef warp(BlockRef block, u32 number) const override;
-  WarpStatus status(WarpRef warp) const override;
+  const WarpView& view(WarpRef warp) const override;
   void end_block(BlockRef block) override;
-  const DecodedInst& peek(WarpRef warp) const override;
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override;
   void perform_atomic(AtomicRef, u64) override {}
   BlockImage save(BlockRef block) const override;
@@ -54,7 +53,10 @@ class TraceStream final : public InstStream {
   BlockRef place_block(LaunchState& launch, u64 number, std::shared_ptr<const BlockTrace> trace);
   VirtAddr take_local_memory(LaunchId launch, const KernelFile& file, u64 threads);
   void access(const Block& block, u32 warp, const Step& step, const DecodedInst& inst, Effect& effect) const;
+  void step(Block& block, u32 number, Effect& effect);
   void complete_barrier(Block& block, Effect& effect);
+  void show(Block& block, u32 number) const;
+  void show_all(Block& block) const;
   Block& block_of(WarpRef warp);
   const Block& block_of(WarpRef warp) const;
 

@@ -352,6 +352,7 @@ void Machine::link_block(u32 place) {
   Block& block = *blocks_[place];
   for (Warp& warp : block.warps) {
     warp.code = block.launch->code;
+    warp.insts = warp.code->decoded.data();
     warp.block = &block;
     warps_[place * kWarpsPerBlock + warp.index] = &warp;
   }
@@ -390,10 +391,6 @@ WarpRef Machine::warp(BlockRef block, u32 number) const {
   return WarpRef{index(block) * kWarpsPerBlock + number};
 }
 
-WarpStatus Machine::status(WarpRef warp) const {
-  return at(warp).status;
-}
-
 void Machine::end_block(BlockRef block) {
   const std::lock_guard lock(claims_);
   Block& ended = *blocks_[index(block)];
@@ -401,11 +398,6 @@ void Machine::end_block(BlockRef block) {
   ended.live = false;
   --ended.launch->live_blocks;
   free_blocks_.push_back(index(block));
-}
-
-const DecodedInst& Machine::peek(WarpRef warp) const {
-  const Warp& its = at(warp);
-  return its.code->decoded[its.pc];
 }
 
 namespace {

@@ -70,9 +70,8 @@ class Machine final : public InstStream {
   void end_launch(LaunchId launch) override;
   BlockRef begin_block(LaunchId launch, u64 block, SmId sm) override;
   WarpRef warp(BlockRef block, u32 index) const override;
-  WarpStatus status(WarpRef warp) const override;
+  const WarpView& view(WarpRef warp) const override { return at(warp); }
   void end_block(BlockRef block) override;
-  const DecodedInst& peek(WarpRef warp) const override;
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override;
   void perform_atomic(AtomicRef atomic, u64 lanes) override;
   void begin_run() override;

@@ -65,15 +65,13 @@ struct Block;
 struct Code;
 struct LaunchState;
 
-struct Warp {
+struct Warp : WarpView {
   const Code* code = nullptr;  // of its launch
-  u32 pc = 0;
   u32 reconverge = 0;
   u64 active = 0;  // lanes running now
   u64 full = 0;    // lanes of the frame that have not exited: when all run, results need no mask
   u64 alive = 0;   // lanes of the warp that have not exited
   u64 carry = 0;   // the condition-code register's carry bit
-  WarpStatus status = WarpStatus::kRunning;
   u8 barrier = 0;  // waited for while kAtBarrier
   u32 barrier_pc = 0;
   u8 reduction = 0;         // bar.red: what is computed when the barrier completes,
@@ -96,7 +94,7 @@ struct Warp {
   Block* block = nullptr;
 
   void stop_polling() { polls = polls_seen = 0; }
-  /// All but `code` and `block`.
+  /// All but `code`, its instructions and `block`.
   void archive(Archive& a) {
     a(pc, reconverge, active, full, alive, carry, status, barrier, barrier_pc, reduction, reduction_place, index);
     a(pending_atomics, jumps, poll_pc, polls, polls_seen, rounds, lanes, gathered);
