@@ -227,7 +227,8 @@ class WaitingFunnel : public WaitBook {
   const Funnel<T>* operator->() const { return &funnel_; }
   /// First in each tick, after `Blame::advance`.
   void absorb(Cycle now) {
-    if (funnel_.absorb(now) && counted()) due_ = now;
+    const bool arrived = funnel_.absorb(now);
+    if (counted() && arrived) due_ = now;
   }
   T pop(u32 input, Cycle now) {
     if (counted() && funnel_.arrival(input) != now) [[unlikely]] {

@@ -568,10 +568,10 @@ Cycle L2Slice::next_wakeup(Cycle now) {
   // A port that is busy takes none before it is free.
   const Cycle soonest = std::max(now + 1, wiring_.replies.input_free_at(wiring_.port));
   for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
-    if (replies->empty()) continue;
+    // The one that was refused is woken for; the other one's time may still come. (An empty ring has an old reply to show.)
     const Cycle at = replies->front().at;
-    // The one that was refused is woken for; the other one's time may still come.
-    if (at > now || !reply_refused_) next = std::min(next, std::max(soonest, at));
+    const bool counts = !replies->empty() & ((at > now) | !reply_refused_);
+    next = std::min(next, counts ? std::max(soonest, at) : kNever);
   }
   return next;
 }

@@ -38,24 +38,7 @@ class MemoryPort {
   bool several() const { return ways_.size() > 1; }
 
   /// The reply whose turn it is, or null. Only `pop` moves the turn: how often a slice looks must not matter.
-  const DramReply* front(Cycle now) {
-    if (now < look_at_) return nullptr;
-    const DramReply* found = nullptr;
-    if (replies_.count() == 1) {
-      found = replies_.front(0, now);
-      if (found == nullptr) look_at_ = replies_.look_at(0);
-      return found;
-    }
-    Cycle next = now + replies_.soonest();
-    replies_.visit_filled(turn_, [&](u32 link) {
-      found = replies_.front(link, now);
-      next = std::min(next, replies_.look_at(link));
-      found_ = link;
-      return found != nullptr;
-    });
-    if (found == nullptr) look_at_ = next;
-    return found;
-  }
+  const DramReply* front(Cycle now) { return now < look_at_ ? nullptr : look(now); }
   /// Takes what `front` found in this cycle.
   DramReply pop(Cycle now) {
     const DramReply reply = replies_.pop(found_, now);
@@ -93,6 +76,23 @@ class MemoryPort {
     Ring<TenantId> last_sent;  // as many as the link holds
     Resource held;             // by those
   };
+  const DramReply* look(Cycle now) {
+    const DramReply* found = nullptr;
+    if (replies_.count() == 1) {
+      found = replies_.front(0, now);
+      if (found == nullptr) look_at_ = replies_.look_at(0);
+      return found;
+    }
+    Cycle next = now + replies_.soonest();
+    replies_.visit_filled(turn_, [&](u32 link) {
+      found = replies_.front(link, now);
+      next = std::min(next, replies_.look_at(link));
+      found_ = link;
+      return found != nullptr;
+    });
+    if (found == nullptr) look_at_ = next;
+    return found;
+  }
   Way& way_of(PhysAddr line) { return ways_.size() == 1 ? ways_[0] : ways_[map_.channel_of(line)]; }
 
   const LineMap& map_;

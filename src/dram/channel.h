@@ -133,16 +133,17 @@ class Channel final : public Unit {
     bool found() const { return bank != DramDevice::kMaxBanks; }
     u32 urgency() const { return static_cast<u32>(key >> kUrgencyShift); }
     void consider(u32 other, u64 its_key) {
-      if (its_key < key) *this = {its_key, other};
+      const bool best = its_key < key;
+      key = best ? its_key : key;
+      bank = best ? other : bank;
     }
-    /// A bank that cannot go yet, or could but is not the best, counts for `next`.
+    /// A bank that cannot go yet, or could but is not the best, counts for `next`. Which of the three it is, no host foresees:
+    /// hence without branches.
     void consider_at(u64 cycle, u64 at, u32 other, u64 its_key, u64& next) {
-      if (at > cycle) {
-        next = std::min(next, at);
-        return;
-      }
-      if (found()) next = cycle + 1;
-      consider(other, its_key);
+      const bool goes = at <= cycle;
+      const u64 again = goes ? (found() ? cycle + 1 : kNever) : at;
+      next = std::min(next, again);
+      consider(other, goes ? its_key : ~u64{0});
     }
   };
 

@@ -166,7 +166,7 @@ Channel::Best Channel::best_column(u64 cycle) {
   u64 next = kNever;
   each_bank(wants_column_ & ~blocked_, [&](u32 bank) {
     const u64 at = std::max(ready_at_[bank], device_.column_shared(bank, writing_));
-    if (ready_at_[bank] <= cycle) oldest.consider(bank, keys_[bank]);
+    oldest.consider(bank, ready_at_[bank] <= cycle ? keys_[bank] : ~u64{0});
     best.consider_at(cycle, at, bank, keys_[bank], next);
   });
   column_at_ = next;

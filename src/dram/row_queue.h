@@ -16,10 +16,11 @@ namespace terrace {
 class RowQueue {
  public:
   static constexpr u16 kNone = 0xffff;
+  static constexpr u32 kBucketsPerRequest = 4;  // a choice: few rows share a bucket
 
   /// At most `most` requests, named by entries below `entries`.
   RowQueue(u32 banks, u32 most, u32 entries)
-      : most_(most), banks_(banks), nodes_(entries), buckets_(std::bit_ceil(2 * std::max(most, 1u)), kNone) {
+      : most_(most), banks_(banks), nodes_(entries), buckets_(std::bit_ceil(kBucketsPerRequest * std::max(most, 1u)), kNone) {
     shift_ = 64 - static_cast<u32>(std::countr_zero(buckets_.size()));
   }
 

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <memory>
@@ -30,9 +31,13 @@ class Funnel {
         latency_(latency),
         wheel_mask_(std::bit_ceil(latency + detour + 1) - 1),
         words_((inputs + 63) / 64),
-        sets_(size_t{words_} * (kArriving + wheel_mask_ + 1)),
         count_(inputs),
         inputs_(std::make_unique<Input[]>(inputs)) {
+    const u32 words = words_ * (kArriving + wheel_mask_ + 1);
+    if (words > few_sets_.size()) {
+      many_sets_ = std::make_unique<u64[]>(words);
+      sets_ = many_sets_.get();
+    }
     SIM_CHECK(latency >= 1 && capacity >= 1, "a funnel of latency {} and capacity {}", latency, capacity);
     for (u32 i = 0; i < inputs; ++i) inputs_[i].waiting.set_capacity(capacity);
   }
@@ -67,10 +72,10 @@ class Funnel {
   bool absorb(Cycle now) {
     u64* const arriving = arriving_at(now);
     if (words_ == 1) [[likely]] {
-      // What was new before stays noted: it has another time of arrival.
-      if (*arriving == 0) return false;
-      set_of(kReady)[0] |= set_of(kNew)[0] = std::exchange(*arriving, 0);
-      return true;
+      // No host foresees whether something arrives: hence the same work in any case.
+      const u64 fresh = set_of(kNew)[0] = std::exchange(*arriving, 0);
+      set_of(kReady)[0] |= fresh;
+      return fresh != 0;
     }
     u64 any = 0;
     for (u32 word = 0; word < words_; ++word) {
@@ -123,9 +128,9 @@ class Funnel {
                "pop from input {}, on which nothing has arrived", input_index);
     T message = input.waiting.pop(now).message;
     if (input.refused.take()) scheduler_.wake(input.producer, now + 1);
-    if (input.waiting.empty() || input.waiting.front().arrives > now) {
-      set_of(kReady)[input_index / 64] &= ~(u64{1} << input_index % 64);
-    }
+    // The place behind the last message holds an old one, or none: it is there to be read.
+    const bool none = input.waiting.empty() | (input.waiting.front().arrives > now);
+    set_of(kReady)[input_index / 64] &= ~(u64{none} << input_index % 64);
     return message;
   }
 
@@ -135,7 +140,8 @@ class Funnel {
   u32 size(u32 input) const { return inputs_[input].waiting.size(); }
 
   void archive(Archive& a) {
-    a(sets_);
+    a.expect(words_ * (kArriving + wheel_mask_ + 1), "the words of a funnel");
+    for (u32 i = 0; i < words_ * (kArriving + wheel_mask_ + 1); ++i) a(sets_[i]);
     for (u32 i = 0; i < count_; ++i) a(inputs_[i].waiting, inputs_[i].refused);
   }
 
@@ -151,6 +157,12 @@ class Funnel {
   };
   template <class Bits>
   u32 scan(u32 from, Bits&& bits_of) const {
+    if (words_ == 1) [[likely]] {
+      const u64 bits = bits_of(0);
+      // As a circle of 64, of which the last ones are not there.
+      if (bits == 0) return kNoInput;
+      return (from + static_cast<u32>(std::countr_zero(std::rotr(bits, static_cast<int>(from))))) % 64;
+    }
     u32 word = from / 64;
     u64 bits = bits_of(word) & (~u64{0} << from % 64);
     for (u32 step = 0; step <= words_; ++step) {
@@ -170,14 +182,19 @@ class Funnel {
   const u64* set_of(u32 set) const { return &sets_[set * words_]; }
   u64* arriving_at(Cycle at) { return set_of(kArriving + (static_cast<u32>(at) & wheel_mask_)); }
 
+  // With few inputs and a usual latency the sets stand here: a tick that finds nothing touches no other place.
+  static constexpr u32 kFewSetWords = kArriving + 16;
+
   Scheduler& scheduler_;
   UnitId consumer_{};
   u32 latency_;
   u32 wheel_mask_;
   u32 words_;
-  std::vector<u64> sets_;
+  u64* sets_ = few_sets_.data();
+  std::array<u64, kFewSetWords> few_sets_{};
   u32 count_;
   std::unique_ptr<Input[]> inputs_;
+  std::unique_ptr<u64[]> many_sets_;
 };
 
 }  // namespace terrace

@@ -26,7 +26,7 @@ class MissTable {
   /// At most `entries` keys, each with at most `merges` waiters (the first one included).
   MissTable(u32 entries, u32 merges) : merges_(merges), free_entries_(entries), entries_(entries) {
     SIM_CHECK(entries > 0 && merges > 0, "a miss table of {} entries and {} merges", entries, merges);
-    index_.assign(std::bit_ceil(entries * 2), kNone);
+    index_.assign(std::bit_ceil(entries * kPlacesPerEntry), kNone);
     index_shift_ = 64 - static_cast<u32>(std::countr_zero(index_.size()));
     for (u32 i = 0; i < entries; ++i) free_entries_[i] = entries - 1 - i;
   }
@@ -129,6 +129,7 @@ class MissTable {
 
  private:
   static constexpr u32 kNone = ~u32{0};
+  static constexpr u32 kPlacesPerEntry = 4;  // a choice: few keys meet, so that most searches end where they begin
   struct Entry {
     u64 key = 0;
     u32 first = kNone, last = kNone, count = 0;

@@ -64,6 +64,7 @@ void Scheduler::arrange() {
     std::vector<UnitId>& its = of_thread_[thread_of_[id]].units;
     rank_[id] = static_cast<u32>(its.size());
     its.push_back(UnitId(id));
+    of_thread_[thread_of_[id]].by_rank.push_back(units_[id]);
   }
   if (options_.threads > 1) {
     own_team_ = std::make_unique<TickTeam>(*this, options_.threads);
@@ -157,9 +158,13 @@ Scheduler::End Scheduler::run_team(Cycle until) {
 }
 
 Cycle Scheduler::tick_unit(u32 unit) {
-  const Cycle again = units_[unit]->tick(now_);
-  SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})", names_[unit],
-             again, now_);
+  return tick_unit(*units_[unit], unit);
+}
+
+Cycle Scheduler::tick_unit(Unit& unit, u32 id) {
+  const Cycle again = unit.tick(now_);
+  SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})", names_[id], again,
+             now_);
   return again;
 }
 
@@ -167,7 +172,7 @@ void Scheduler::tick_wheel(Wheel& wheel, u32 thread) {
   OfThread& its = of_thread_[thread];
   const auto tick = [&](u32 rank) {
     ++its.ticks;
-    const Cycle again = tick_unit(index(its.units[rank]));
+    const Cycle again = tick_unit(*its.by_rank[rank], index(its.units[rank]));
     if (again != kNever) wheel.wake(rank, again);
   };
   if (options_.sleep) [[likely]]

@@ -102,6 +102,7 @@ class Scheduler {
   /// Ticks what is due on the wheel of a thread, as that thread.
   void tick_wheel(Wheel& wheel, u32 thread);
   Cycle tick_unit(u32 unit);
+  Cycle tick_unit(Unit& unit, u32 id);
   End run_alone(Cycle until);
   End run_team(Cycle until);
   void run_deferred();
@@ -118,7 +119,8 @@ class Scheduler {
   std::vector<std::string> names_;
   std::vector<u32> thread_of_;  // by id
   struct alignas(64) OfThread {
-    std::vector<UnitId> units;  // by rank
+    std::vector<UnitId> units;   // by rank
+    std::vector<Unit*> by_rank;  // those units
     u64 ticks = 0;
     bool stop = false, commit = false, commit_apart = false;  // a unit asked for it
   };

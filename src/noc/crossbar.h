@@ -11,13 +11,13 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "blame/port_books.h"
 #include "config/fields.h"
 #include "engine/archive.h"
+#include "engine/fixed_array.h"
 #include "engine/funnel.h"
 #include "engine/scheduler.h"
 #include "engine/types.h"
@@ -74,18 +74,18 @@ class Crossbar {
         far_cycles_(config.partitions > 1 ? config.far_cycles : 0),
         input_flits_(ports.input_flits),
         output_flits_(ports.output_flits),
-        inputs_(inputs) {
+        inputs_(inputs),
+        outputs_(outputs) {
     for (Input& input : inputs_) input.ports = PortTimes(ports.input);
-    for (u32 i = 0; i < outputs; ++i)
-      outputs_.push_back(std::make_unique<Output>(scheduler, config, far_cycles_, inputs, PortTimes(ports.output)));
+    for (u32 i = 0; i < outputs; ++i) outputs_.add(scheduler, config, far_cycles_, inputs, PortTimes(ports.output));
   }
   void connect_input(u32 input, UnitId sender) {
     inputs_[input].unit = sender;
-    for (const auto& output : outputs_) output->funnel.connect_producer(input, sender);
+    for (Output& output : outputs_) output.funnel.connect_producer(input, sender);
   }
   void connect_output(u32 output, UnitId receiver) {
-    outputs_[output]->unit = receiver;
-    outputs_[output]->funnel.connect_consumer(receiver);
+    outputs_[output].unit = receiver;
+    outputs_[output].funnel.connect_consumer(receiver);
   }
 
   /// For the sender: whether a packet may leave in this cycle. A refused sender is woken when it should ask again.
@@ -94,29 +94,29 @@ class Crossbar {
       scheduler_.wake(inputs_[input].unit, free_at);
       return false;
     }
-    return outputs_[output]->funnel.can_push(input, now);
+    return outputs_[output].funnel.can_push(input, now);
   }
   /// From when on the input port itself is free; before, nothing can be sent wherever it goes.
   Cycle input_free_at(u32 input) const { return inputs_[input].ports.next_free(); }
   void send(u32 input, u32 output, Cycle now, const Packet& packet, u32 flits, TenantId tenant) {
     inputs_[input].ports.occupy(now + cycles_of(flits, input_flits_));
     inputs_[input].sender.only(tenant);
-    outputs_[output]->funnel.push(input, now, {packet, static_cast<u16>(flits), tenant}, detour(input, output));
+    outputs_[output].funnel.push(input, now, {packet, static_cast<u16>(flits), tenant}, detour(input, output));
   }
 
   /// For the receiver, first in each tick.
-  void absorb(u32 output_index, Cycle now) { outputs_[output_index]->waiting.absorb(now); }
+  void absorb(u32 output_index, Cycle now) { outputs_[output_index].waiting.absorb(now); }
   /// The packet whose turn it is, or null: nothing has arrived, or the port is still busy with the last one. The
   /// receiver is woken when a busy port falls free.
   const Packet* front(u32 output_index, Cycle now) {
-    Output& output = *outputs_[output_index];
+    Output& output = outputs_[output_index];
     // Most ask in vain, and that is to be cheap: an SM asks in every tick.
     return output.funnel.any_ready() ? front_of_ready(output, now) : nullptr;
   }
   /// Takes what `front` showed, which keeps the port busy for some cycles at least. What is still there wakes the receiver
   /// again.
   Packet receive(u32 output_index, Cycle now, u32 busy_cycles = 1) {
-    Output& output = *outputs_[output_index];
+    Output& output = outputs_[output_index];
     const Wrapped taken = output.waiting.pop(output.turn, now);
     output.pointer = output.turn + 1 == inputs_.size() ? 0 : output.turn + 1;
     output.ports.occupy(now + std::max(busy_cycles, cycles_of(taken.flits, output_flits_)));
@@ -127,17 +127,17 @@ class Crossbar {
     return taken.packet;
   }
 
-  u32 outputs() const { return static_cast<u32>(outputs_.size()); }
+  u32 outputs() const { return outputs_.size(); }
   u32 inputs() const { return static_cast<u32>(inputs_.size()); }
-  NocPortStats& stats(u32 output) { return outputs_[output]->stats; }
+  NocPortStats& stats(u32 output) { return outputs_[output].stats; }
 
   /// Who waits for whom at an output: kept by the port itself.
-  auto& books(u32 output) { return outputs_[output]->waiting; }
+  auto& books(u32 output) { return outputs_[output].waiting; }
   /// The port of an input, held by the tenant whose packet left last.
   Resource& sender(u32 input) { return inputs_[input].sender; }
   /// Closes statistics that run over cycles, before cycle `now`.
   void settle(Cycle now) {
-    for (const auto& output : outputs_) output->waiting.blame().settle(now);
+    for (Output& output : outputs_) output.waiting.blame().settle(now);
   }
   /// Also the queues between its ports.
   void archive(Archive& a) {
@@ -145,15 +145,15 @@ class Crossbar {
     a.expect(inputs_.size(), "the inputs of a crossbar");
     a.expect(outputs_.size(), "the outputs of a crossbar");
     for (Input& input : inputs_) a(input.ports, input.sender);
-    for (const auto& output : outputs_) {
-      a(output->funnel, output->waiting, output->ports, output->pointer, output->turn);
-      a(output->stats.flits_of);  // the tree of statistics does not know them
+    for (Output& output : outputs_) {
+      a(output.funnel, output.waiting, output.ports, output.pointer, output.turn);
+      a(output.stats.flits_of);  // the tree of statistics does not know them
     }
   }
   /// Packets on the way to an output, or waiting there.
   u32 waiting(u32 output) const {
     u32 all = 0;
-    for (u32 input = 0; input < inputs_.size(); ++input) all += outputs_[output]->funnel.size(input);
+    for (u32 input = 0; input < inputs_.size(); ++input) all += outputs_[output].funnel.size(input);
     return all;
   }
 
@@ -221,7 +221,7 @@ class Crossbar {
   u32 partitions_, far_cycles_;
   u32 input_flits_, output_flits_;
   std::vector<Input> inputs_;
-  std::vector<std::unique_ptr<Output>> outputs_;
+  FixedArray<Output> outputs_;
 };
 
 }  // namespace terrace
