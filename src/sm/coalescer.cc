@@ -57,7 +57,7 @@ u32 Coalescer::place_of(u64 line, CoalescedLines& out) {
   return out.count++;
 }
 
-u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks) {
+u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks, bool in_turn) {
   // A bank remembers the distinct words it was asked for; few are asked for more than a handful.
   std::array<std::array<u64, 8>, 64> wanted;
   std::array<u8, 64> count{};
@@ -68,7 +68,7 @@ u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks) {
     for (u64 left = lanes; left != 0; left &= left - 1) {
       const u64 address = (effect.address[static_cast<u32>(std::countr_zero(left))] + piece) / 4 + i % words;
       const u32 bank = static_cast<u32>(address % banks);
-      const u32 known = std::min<u32>(count[bank], 8);
+      const u32 known = in_turn ? 0 : std::min<u32>(count[bank], 8);
       if (std::find(wanted[bank].begin(), wanted[bank].begin() + known, address) != wanted[bank].begin() + known)
         continue;
       if (known < 8) wanted[bank][known] = address;

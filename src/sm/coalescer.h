@@ -50,7 +50,7 @@ class Coalescer {
 };
 
 /// How often a shared-memory access visits its busiest bank: lanes that want different words of one bank go one after
-/// the other, lanes that want the same word go together.
-u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks);
+/// the other, lanes that want the same word go together, unless each takes its turn (`in_turn`).
+u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks, bool in_turn = false);
 
 }  // namespace terrace

@@ -38,6 +38,7 @@ struct TensorConfig {
 };
 
 struct SmConfig {
+  enum class SharedAtomics : u8 { kMerged, kInTurn };
   u32 count = 30;
   u32 warp_width = 32;
   u32 warps = 64;
@@ -50,6 +51,7 @@ struct SmConfig {
   TensorConfig tensor;
   u32 constant_latency = 8;
   u32 shared_banks = 32;
+  SharedAtomics shared_atomics = SharedAtomics::kMerged;
   u32 memory_queue = 8;
   u32 memory_ports = 1;
 
@@ -72,6 +74,9 @@ struct SmConfig {
     v.group("tensor", tensor, "tensor instructions (mma, wmma)");
     v("constant_latency", constant_latency, in(1, 1000), "latency of a constant or parameter load, which always hits");
     v("shared_banks", shared_banks, in(1, 64), "banks of shared memory, each four bytes wide");
+    v("shared_atomics", shared_atomics, {"merged", "in_turn"},
+      "lanes of an atomic that want the same word of shared memory: merged: they go together, as loads do; in_turn: one "
+      "after the other");
     v("memory_queue", memory_queue, in(1, 64), "entries of the load-store unit's instruction queue");
     v("memory_ports", memory_ports, in(1, 8), "line accesses per cycle of the load-store unit");
   }

@@ -270,7 +270,9 @@ void Sm::arrive_after_copies(u32 slot) {
 }
 
 Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
-  const u32 passes = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks);
+  const bool atomic = effect_.action == MemoryAction::kAtomic || effect_.action == MemoryAction::kReduction;
+  const bool in_turn = atomic && config_.shared_atomics == SmConfig::SharedAtomics::kInTurn;
+  const u32 passes = lanes == 0 ? 1 : shared_memory_passes(effect_, lanes, config_.shared_banks, in_turn);
   occupied = passes * config_.shared.interval;
   ++stats.shared_accesses;
   stats.shared_conflict_cycles += passes - 1;
