@@ -218,16 +218,7 @@ Tree Gpu::series() const {
 std::string Gpu::timeline() const {
   if (epochs_ == nullptr) return "";
   if (decisions().empty()) return epochs_->timeline(now());
-  return epochs_->timeline(now(), [this](Cycle from, Cycle to) {
-    std::string notes;
-    for (const SmDecision& each : decisions()) {
-      // An epoch's own end decides what the next one shows.
-      if (each.at < from || each.at >= to) continue;
-      notes += fmt::format("{}{}: {}{}", notes.empty() ? "" : "; ", each.at,
-                           each.tenant ? fmt::format("tenant {}: ", index(*each.tenant)) : "", each.text);
-    }
-    return notes;
-  });
+  return epochs_->timeline(now(), notes_of(decisions()));
 }
 
 void Gpu::enable_blame() {
@@ -381,52 +372,6 @@ bool Gpu::quiet() const {
   return accesses_.live() == 0 && nothing_on_the_way && (!fbt_ || fbt_->idle()) &&
          std::all_of(sms_.begin(), sms_.end(), idle) && std::all_of(starts_.begin(), starts_.end(), empty) &&
          std::all_of(done_.begin(), done_.end(), empty) && std::all_of(channels_.begin(), channels_.end(), idle);
-}
-
-namespace {
-
-/// "dispatcher, sm.0 to sm.29, dram.0, ...": of units whose names differ in a number alone, the first and the last.
-std::string unit_names(const Scheduler& scheduler) {
-  struct Kind {
-    std::string stem, first, last;
-  };
-  std::vector<Kind> kinds;
-  for (u32 id = 0; id < scheduler.units(); ++id) {
-    const std::string& name = scheduler.name(UnitId(id));
-    const size_t dot = name.find('.') + 1;  // 0 if there is none
-    const size_t end = dot == 0 ? 0 : name.find_first_not_of("0123456789", dot);
-    const std::string stem = name.substr(0, dot) + (end == std::string::npos ? "" : name.substr(end));
-    const auto known = std::ranges::find(kinds, stem, &Kind::stem);
-    if (known == kinds.end())
-      kinds.push_back({stem, name, name});
-    else
-      known->last = name;
-  }
-  std::string text;
-  for (const auto& [stem, first, last] : kinds)
-    text += (text.empty() ? "" : ", ") + first + (first == last ? "" : " to " + last);
-  return text;
-}
-
-}  // namespace
-
-void Gpu::log(const std::string& spec) {
-  const size_t at = spec.find('@'), colon = spec.find(':', at == std::string::npos ? 0 : at);
-  const auto number = [&](const std::string& digits) -> Cycle {
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 18) {
-      input_error("--log: \"{}\" is not UNIT@FROM:TO, such as sm.0@1000:2000", spec);
-    }
-    return std::stoull(digits);
-  };
-  if (at == std::string::npos || colon == std::string::npos) number("");
-  const std::string name = spec.substr(0, at);
-  for (u32 id = 0; id < scheduler_.units(); ++id) {
-    if (scheduler_.name(UnitId(id)) != name) continue;
-    log_.from = number(spec.substr(at + 1, colon - at - 1));
-    log_.to = number(spec.substr(colon + 1));
-    return scheduler_.unit(UnitId(id)).log_to(&log_);
-  }
-  input_error("--log: no unit named \"{}\"; there are {}", name, unit_names(scheduler_));
 }
 
 }  // namespace terrace

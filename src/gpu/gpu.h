@@ -28,6 +28,7 @@
 #include "gpu/tenant_table.h"
 #include "gpu/timeline.h"
 #include "gpu/translations.h"
+#include "gpu/unit_log.h"
 #include "noc/crossbar.h"
 #include "sm/sm.h"
 #include "stats/stat_tree.h"
@@ -76,8 +77,8 @@ class Gpu {
   std::function<void(TenantId)> on_departure;
 
   /// Keeps the events of one unit: UNIT@FROM:TO. Before the run.
-  void log(const std::string& spec);
-  std::string take_log() { return std::exchange(log_.text, {}); }
+  void log(const std::string& spec) { log_.keep(spec, scheduler_); }
+  std::string take_log() { return log_.take(); }
 
   /// Samples statistics at the end of each epoch (run.epoch): those whose names begin with one of the prefixes, all
   /// when there is none. Before the run.
@@ -257,7 +258,7 @@ class Gpu {
   Cycle stretch_ends_ = 0;
   bool resumed_ = false;
   Cycle next_save_ = kNever;
-  EventLog log_;
+  UnitLog log_;
   u64 timeline_events_ = 0;
   std::unique_ptr<Sampled<EpochMark>> epoch_marks_;  // null: no timeline is wanted, or there are no epochs
 };
