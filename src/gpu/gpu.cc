@@ -126,7 +126,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
   if (takes_turns()) {
-    auto turns = std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_});
+    auto turns =
+        std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_, translations_});
     turns_ = turns.get();
     controllers_.push_back(std::move(turns));
   } else {
@@ -182,9 +183,9 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
   if (!partitioner)
     partitioner =
         config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first, off_sm_hardware(), whole_sm()});
-  return std::make_unique<Partition>(
-      Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
-      std::move(partitioner), std::move(first));
+  return std::make_unique<Partition>(Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_,
+                                                       dispatcher_unit_, sms_, starts_, translations_},
+                                     std::move(partitioner), std::move(first));
 }
 
 /// Ports times bytes per cycle: on either side of the interconnect there may be fewer. A port of an L2 slice serves a
@@ -325,26 +326,6 @@ void Gpu::run_units(Cycle until, const Limits& limits) {
     SIM_CHECK(next_save_ > now(), "a run is saved twice in cycle {}", now());
   }
   if (now() < until) scheduler_.run(until);
-}
-
-/// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the
-/// entry. The L2's lines of the old frame are dead, for nobody can name them any more.
-void Gpu::remap(TenantId tenant, VirtAddr va) {
-  const u64 page = u64{1} << spaces_.page_shift(), first = va.raw & ~(page - 1);
-  const PhysAddr entry = spaces_.remap(tenant, va), frame = spaces_.locate(tenant, {first});
-  forget_page(tenant, {{first}, entry, frame});
-}
-
-/// The frame holds what it held: only the entry is written.
-void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
-  const VirtAddr first{va.raw & ~((u64{1} << spaces_.page_shift()) - 1)};
-  forget_page(tenant, {first, spaces_.alias(tenant, first, of)});
-}
-
-void Gpu::forget_page(TenantId tenant, const HostWrites::Page& page) {
-  SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
-  host_writes_.forget_pages(tenant, {&page, 1}, now());
-  translations_.flush();
 }
 
 void Gpu::settle() {

@@ -92,21 +92,6 @@ class Gpu {
   /// Statistics over time (run.series), as in a result file; nothing when they were not kept. After the run.
   Tree series() const;
 
-  // What hardware offers a driver that moves pages (MASK §5.1), between cycles. No driver is modelled: only tests call these,
-  // and play its part on a whole machine. A run flushes tenants (tenancy.flush_on_relaunch) and pages that the host or the
-  // CPU changed, and calls translations.h itself.
-  //
-  // Forgetting translations: a core's of one tenant (its own TLB, and the tenant's in all that cores share), a tenant's of
-  // all cores, a page's, all.
-  void flush_core(SmId sm, TenantId tenant) { translations_.flush_core(sm, tenant); }
-  void flush_tenant(TenantId tenant) { translations_.flush_tenant(tenant); }
-  void flush_page(TenantId tenant, VirtAddr va) { translations_.flush_page(tenant, va); }
-  void flush_translations() { translations_.flush(); }
-  /// Moves a page to another frame with the flush that it needs; between two launches of the tenant.
-  void remap(TenantId tenant, VirtAddr va);
-  /// Gives the frame of one page to another one as well, with the flush that it needs; between two launches of the tenant.
-  void alias(TenantId tenant, VirtAddr va, VirtAddr of);
-
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
   /// For tests, before the run, in dev builds: a mistake that strikes at every occasion but the first `spared`.
@@ -138,7 +123,6 @@ class Gpu {
   StatTree& stats() { return stats_; }
 
  private:
-  void forget_page(TenantId tenant, const HostWrites::Page& page);
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
