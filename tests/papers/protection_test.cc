@@ -68,13 +68,12 @@ struct Place {
 /// Four SMs of a machine with these designs. Throws if they do not fit it or each other.
 GpuConfig machine_at(const Place& place, Rng& rng, const std::vector<std::string>& designs, u32 page_bytes,
                      std::vector<std::string> sets = {}) {
-  const bool flushes = rng.below(2) == 0;
   sets.insert(sets.end(),
               {"sm.count=4", fmt::format("pages.bytes={}", page_bytes), fmt::format("run.seed={}", rng.below(1000)),
                fmt::format("tenancy.sharing={}", place.turns ? "time" : "spatial"),
                // Many turns in a sweep, and as many chances to meet what the other one left.
-               "tenancy.quantum=500", "tenancy.switch_cycles=20", fmt::format("tenancy.flush_on_switch={}", flushes),
-               fmt::format("tenancy.flush_shared_on_switch={}", flushes && rng.below(2) == 0)});
+               "tenancy.quantum=500", "tenancy.switch_cycles=20",
+               fmt::format("tenancy.flush_on_switch={}", rng.below(2) == 0)});
   return machine_with(place.machine, designs, sets);
 }
 
