@@ -19,7 +19,7 @@
 namespace terrace {
 namespace {
 
-/// Wakes itself a few cycles later, a thousand times over: one wake-up, one search for the next slot and one tick.
+/// Wakes itself a few cycles later, a thousand times over: one wake-up, one search for the next one and one tick.
 class Sleeper final : public Unit {
  public:
   explicit Sleeper(u32 step) : step_(step) {}

@@ -229,10 +229,11 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
         ->type_name("PATH")
         ->required();
     app.add_option("--clients", line.cuda.clients,
-                   "end when so many programs have attached and left; without --slots, all of them begin together")
+                   "end when so many programs have attached and left; without --tenants, all of them begin together")
         ->type_name("N");
-    app.add_option("--slots", line.cuda.slots,
-                   "programs that may be attached at once; others wait until one leaves; default: 4")
+    app.add_option(
+           "--tenants", line.cuda.tenants,
+           "tenants of the GPU: programs that may be attached at once; others wait until one leaves; default: 4")
         ->type_name("N");
     app.add_option("--idle", line.cuda.idle,
                    "end after so many seconds of real time without a program; default: 0, never")

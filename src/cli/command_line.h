@@ -37,7 +37,7 @@ struct LiveOptions {
 };
 
 struct CudaOptions {
-  std::string host_timeout, socket, clients, slots, idle;
+  std::string host_timeout, socket, clients, tenants, idle;
 };
 
 struct StoreOptions {

@@ -54,24 +54,25 @@ u64 number_of(const std::string& text, std::string_view option, u64 most) {
 }
 
 Service service_of(const CudaOptions& options) {
-  constexpr u32 kSlots = 4;                // chosen: as many as the mixes of the papers have tenants
+  constexpr u32 kTenants = 4;              // chosen: as many as the mixes of the papers have tenants
   constexpr u64 kMostClients = 1'000'000;  // chosen: a table of more lines helps nobody
   Service service;
-  service.fixed = options.slots.empty() && !options.clients.empty();
+  service.fixed = options.tenants.empty() && !options.clients.empty();
   if (!options.clients.empty())
     service.setup.clients = number_of(options.clients, "--clients", service.fixed ? kMaxTenants : kMostClients);
-  service.setup.slots = service.fixed           ? static_cast<u32>(service.setup.clients)
-                        : options.slots.empty() ? kSlots
-                                                : static_cast<u32>(number_of(options.slots, "--slots", kMaxTenants));
+  service.setup.tenants = service.fixed ? static_cast<u32>(service.setup.clients)
+                          : options.tenants.empty()
+                              ? kTenants
+                              : static_cast<u32>(number_of(options.tenants, "--tenants", kMaxTenants));
   service.setup.patience_s = seconds_of(options.host_timeout, kHostTimeout, "serve", "--host-timeout");
   service.setup.idle_s = seconds_of(options.idle, 0, "serve", "--idle");
   if (service.fixed && service.setup.idle_s != 0)
-    input_error("serve: --idle has no effect with --clients alone, which waits for all of them; add --slots");
+    input_error("serve: --idle has no effect with --clients alone, which waits for all of them; add --tenants");
   return service;
 }
 
 std::string invitation(const Service& service, const std::string& socket) {
-  const std::string who = !service.fixed               ? fmt::format("clients in {} slots", service.setup.slots)
+  const std::string who = !service.fixed ? fmt::format("clients, at most {} at a time,", service.setup.tenants)
                           : service.setup.clients == 1 ? "a client"
                                                        : fmt::format("{} clients", service.setup.clients);
   return fmt::format("waiting for {} at {}; run a program with LD_LIBRARY_PATH={} {}={}", who, socket, cudart_folder(),
@@ -81,12 +82,13 @@ std::string invitation(const Service& service, const std::string& socket) {
 class Server {
  public:
   Server(const CommandLine& line, const Service& service, cuda::Reception& reception)
-      : line_(line), reception_(reception), request_(request_of(line)), clients_(service.setup.slots) {
+      : line_(line), reception_(reception), request_(request_of(line)), clients_(service.setup.tenants) {
     const std::vector<std::string> first = reception.waiting();
-    for (u32 slot = 0; slot < service.setup.slots; ++slot) {
-      const std::string name = service.fixed && !first[slot].empty() ? first[slot] : fmt::format("slot {}", slot);
-      tenants_.push_back(make_tenant(request_.config, name, service.setup.slots,
-                                     std::make_unique<cuda::SlotHost>(reception, TenantId(slot))));
+    for (u32 tenant = 0; tenant < service.setup.tenants; ++tenant) {
+      const std::string name =
+          service.fixed && !first[tenant].empty() ? first[tenant] : fmt::format("tenant {}", tenant);
+      tenants_.push_back(make_tenant(request_.config, name, service.setup.tenants,
+                                     std::make_unique<cuda::TenantHost>(reception, TenantId(tenant))));
     }
   }
 
@@ -101,12 +103,13 @@ class Server {
       if (progress.due(part)) progress.update(part, cycles, warp_instructions);
     };
     request_.stop = interrupted;
-    request_.on_departure = [&](u32 slot, const TenantProgress& in_all) {
+    request_.on_departure = [&](u32 tenant, const TenantProgress& in_all) {
       progress.finish();
-      note_departure(slot, in_all);
+      note_departure(tenant, in_all);
     };
-    request_.on_end = [&](u32 slot, const TenantProgress& in_all) {
-      if (in_all.visits > 0 && in_all.left == kNever) add(slot, in_all, {false, "was attached when the server ended"});
+    request_.on_end = [&](u32 tenant, const TenantProgress& in_all) {
+      if (in_all.visits > 0 && in_all.left == kNever)
+        add(tenant, in_all, {false, "was attached when the server ended"});
     };
     RunResult result = simulate(request_);
     progress.finish();
@@ -121,12 +124,12 @@ class Server {
   }
 
  private:
-  const ServedClient& add(u32 slot, const TenantProgress& in_all, CheckResult end) {
-    return clients_.add(slot, reception_.command(TenantId(slot)), in_all, tenants_[slot].program->launches(),
+  const ServedClient& add(u32 tenant, const TenantProgress& in_all, CheckResult end) {
+    return clients_.add(tenant, reception_.command(TenantId(tenant)), in_all, tenants_[tenant].program->launches(),
                         std::move(end));
   }
-  void note_departure(u32 slot, const TenantProgress& in_all) {
-    const ServedClient& client = add(slot, in_all, tenants_[slot].program->check(*tenants_[slot].memory));
+  void note_departure(u32 tenant, const TenantProgress& in_all) {
+    const ServedClient& client = add(tenant, in_all, tenants_[tenant].program->check(*tenants_[tenant].memory));
     if (!line_.quiet || client.fault) say(clients_.sentence());
   }
 

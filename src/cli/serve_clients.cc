@@ -10,12 +10,12 @@
 
 namespace terrace {
 
-const ServedClient& ServedClients::add(u32 slot, const std::string& command, const TenantProgress& in_all, u64 launches,
-                                       CheckResult end) {
-  Totals& before = before_[slot];
+const ServedClient& ServedClients::add(u32 tenant, const std::string& command, const TenantProgress& in_all,
+                                       u64 launches, CheckResult end) {
+  Totals& before = before_[tenant];
   ServedClient& client = all_.emplace_back();
   client.command = command.empty() ? "(gone)" : command;
-  client.slot = slot;
+  client.tenant = tenant;
   client.came = in_all.came;
   client.left = in_all.left;
   client.launches = launches - before.launches;
@@ -30,17 +30,18 @@ const ServedClient& ServedClients::add(u32 slot, const std::string& command, con
 
 std::string ServedClients::sentence() const {
   const ServedClient& last = all_.back();
-  return fmt::format("client {}, {}, has left slot {}: cycles {} to {}, {} launches, {} warp instructions; {}",
-                     all_.size() - 1, last.command, last.slot, last.came, last.left, last.launches,
-                     last.warp_instructions, last.end.message);
+  return fmt::format(
+      "client {}, {}, has left; it was tenant {}: cycles {} to {}, {} launches, {} warp instructions; {}",
+      all_.size() - 1, last.command, last.tenant, last.came, last.left, last.launches, last.warp_instructions,
+      last.end.message);
 }
 
 std::string ServedClients::table() const {
-  TextTable table{{"client", "slot", "came", "left", "launches", "warp inst", "thread inst", ""}, {}, {}};
+  TextTable table{{"client", "tenant", "came", "left", "launches", "warp inst", "thread inst", ""}, {}, {}};
   table.right.assign(table.header.size(), true);
   table.right.front() = table.right.back() = false;
   for (const ServedClient& client : all_) {
-    table.rows.push_back({client.command, fmt::format("{}", client.slot), fmt::format("{}", client.came),
+    table.rows.push_back({client.command, fmt::format("{}", client.tenant), fmt::format("{}", client.came),
                           client.left == kNever ? "" : fmt::format("{}", client.left),
                           fmt::format("{}", client.launches), fmt::format("{}", client.warp_instructions),
                           fmt::format("{}", client.thread_instructions),
@@ -53,7 +54,7 @@ Tree ServedClients::json() const {
   Tree::List trees;
   for (const ServedClient& client : all_) {
     trees.push_back({{"command", client.command},
-                     {"slot", u64{client.slot}},
+                     {"tenant", u64{client.tenant}},
                      {"came", client.came},
                      {"left", client.left == kNever ? Tree() : Tree(client.left)},
                      {"launches", client.launches},

@@ -14,7 +14,7 @@ namespace terrace {
 
 struct ServedClient {
   std::string command;
-  u32 slot = 0;
+  u32 tenant = 0;
   Cycle came = 0, left = kNever;  // kNever: it was attached when the server ended
   u64 launches = 0, warp_instructions = 0, thread_instructions = 0;
   CheckResult end;
@@ -23,10 +23,10 @@ struct ServedClient {
 
 class ServedClients {
  public:
-  explicit ServedClients(u32 slots) : before_(slots) {}
+  explicit ServedClients(u32 tenants) : before_(tenants) {}
 
-  /// Who has the slot goes, or is there when the run ends. `in_all` is what the slot's clients have done; `launches` likewise.
-  const ServedClient& add(u32 slot, const std::string& command, const TenantProgress& in_all, u64 launches,
+  /// Who is the tenant goes, or is there when the run ends. `in_all` is what the tenant's clients have done; `launches` likewise.
+  const ServedClient& add(u32 tenant, const std::string& command, const TenantProgress& in_all, u64 launches,
                           CheckResult end);
   /// The last one, in a sentence.
   std::string sentence() const;
@@ -41,7 +41,7 @@ class ServedClients {
     u64 launches = 0, warp_instructions = 0, thread_instructions = 0;
   };
   std::vector<ServedClient> all_;  // in the order in which they left
-  std::vector<Totals> before_;     // of earlier clients of each slot
+  std::vector<Totals> before_;     // of earlier clients of each tenant
 };
 
 }  // namespace terrace

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <list>
 #include <map>
@@ -17,6 +16,7 @@
 #include "config/registry.h"
 #include "engine/check.h"
 #include "gpu/gpu.h"
+#include "text/unit_names.h"
 
 namespace terrace {
 namespace {
@@ -24,20 +24,6 @@ namespace {
 /// Keys that bring statistics of their own and that no machine or design sets.
 constexpr const char* kOptions[] = {"run.sample=1000", "run.lifetimes=true", "tenancy.sharing=time",
                                     "cpu.shootdown_interval=1000"};
-
-/// "*" stands for the number of an SM, a slice or a channel.
-std::string without_numbers(std::string_view name) {
-  std::string result;
-  for (size_t at = 0; at < name.size();) {
-    const size_t end = std::min(name.find('.', at), name.size());
-    const std::string_view part = name.substr(at, end - at);
-    const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    result += number ? "*" : part;
-    if (end < name.size()) result += '.';
-    at = end + 1;
-  }
-  return result;
-}
 
 const char* shape_of(const Stat& stat) {
   switch (stat.shape) {
@@ -59,7 +45,7 @@ class Listing {
     Gpu gpu(config, {TenantSetup{}, TenantSetup{}});  // two: some things are counted only between tenants
     auto behind = rows_.begin();
     for (const Stat& stat : gpu.stats().stats()) {
-      const std::string name = without_numbers(stat.name);
+      const std::string name = over_all_units(stat.name);
       const auto [known, fresh] = known_.try_emplace(name, rows_.end());
       if (fresh) known->second = rows_.insert(behind, {name, stat.unit, shape_of(stat), brought_by, stat.doc});
       behind = std::next(known->second);

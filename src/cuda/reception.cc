@@ -41,7 +41,7 @@ std::string command_of(const Descriptor& socket) {
 }  // namespace
 
 Reception::Reception(const Descriptor& listening, Setup setup)
-    : listening_(listening), setup_(setup), slots_(setup.slots) {}
+    : listening_(listening), setup_(setup), tenants_(setup.tenants) {}
 
 void Reception::gather() {
   while (waiting_.size() < setup_.clients) {
@@ -65,12 +65,12 @@ bool Reception::open() const {
 std::vector<TenantId> Reception::admit(std::span<const TenantId> free) {
   look(0);
   std::vector<TenantId> coming;
-  for (const TenantId slot : free) {
+  for (const TenantId tenant : free) {
     if (waiting_.empty() || !open()) break;
-    slots_[index(slot)] = std::move(waiting_.front());
+    tenants_[index(tenant)] = std::move(waiting_.front());
     waiting_.pop_front();
     ++admitted_;
-    coming.push_back(slot);
+    coming.push_back(tenant);
   }
   return coming;
 }

@@ -1,6 +1,6 @@
 // Who attaches to the socket of `terrace serve`. Greetings are read as they come in, without waiting for any of them: whoever
-// connects and says nothing, or half a greeting, keeps nobody waiting. Who has greeted as a runtime library does waits for a
-// slot, first come, first served. A slot is a tenant of the GPU; a client has it from its greeting to its end.
+// connects and says nothing, or half a greeting, keeps nobody waiting. Who has greeted as a runtime library does waits until
+// one of the GPU's tenants is free, first come, first served. A client is that tenant from its greeting to its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ namespace terrace::cuda {
 class Reception final : public Visitors {
  public:
   struct Setup {
-    u32 slots = 1;
+    u32 tenants = 1;
     u64 clients = ~u64{0};  // in all
     u32 patience_s = 0;     // see Connection
     u32 idle_s = 0;         // without a client, after which nobody is waited for any more; 0: for ever
@@ -27,20 +27,20 @@ class Reception final : public Visitors {
   /// `listening` stays the caller's.
   Reception(const Descriptor& listening, Setup setup);
 
-  /// Waits until `setup.clients` have greeted. They get their slots in the order of their command lines: whoever attaches first
+  /// Waits until `setup.clients` have greeted. They become tenants in the order of their command lines: whoever attaches first
   /// makes no difference, unless command lines are the same.
   void gather();
-  /// Who has greeted and has no slot yet.
+  /// Who has greeted and is no tenant yet.
   std::vector<std::string> waiting() const;
 
   std::vector<TenantId> admit(std::span<const TenantId> free) override;
   bool open() const override;
   void wait() override;
 
-  /// The client that has just been given the slot; null when it was taken already.
-  std::unique_ptr<Connection> take(TenantId slot) { return std::move(slots_[index(slot)].connection); }
-  /// The command line of who has the slot, or had it last.
-  const std::string& command(TenantId slot) const { return slots_[index(slot)].command; }
+  /// The client that has just become the tenant; null when it was taken already.
+  std::unique_ptr<Connection> take(TenantId tenant) { return std::move(tenants_[index(tenant)].connection); }
+  /// The command line of who is the tenant, or was it last.
+  const std::string& command(TenantId tenant) const { return tenants_[index(tenant)].command; }
 
  private:
   struct Greeter {
@@ -63,22 +63,22 @@ class Reception final : public Visitors {
   Setup setup_;
   std::deque<Greeter> greeters_;
   std::deque<Client> waiting_;
-  std::vector<Client> slots_;
+  std::vector<Client> tenants_;
   u64 admitted_ = 0;
   bool closed_ = false;  // it was idle for too long
 };
 
-/// The processes of a slot: one at a time, each a visit.
-class SlotHost final : public HostSource {
+/// The processes of a tenant: one at a time, each a visit.
+class TenantHost final : public HostSource {
  public:
-  SlotHost(Reception& reception, TenantId slot) : reception_(reception), slot_(slot) {}
+  TenantHost(Reception& reception, TenantId tenant) : reception_(reception), tenant_(tenant) {}
 
-  std::unique_ptr<Connection> next() override { return reception_.take(slot_); }
+  std::unique_ptr<Connection> next() override { return reception_.take(tenant_); }
   CheckResult outcome() const override { return {true, ""}; }
 
  private:
   Reception& reception_;
-  TenantId slot_;
+  TenantId tenant_;
 };
 
 }  // namespace terrace::cuda

@@ -268,6 +268,10 @@ void Channel::archive(Archive& a) {
   a(returns_in_, any_refused_, merged_, merging_, merged_refused_);
 }
 
+void Channel::log(const DramCommand& command) {
+  event(clock_.core(command.cycle), "{}", text_of(command));
+}
+
 void Channel::explain(std::ostream& out) const {
   if (stats.waiting > 0) {
     fmt::print(out, "{} reads and {} writes wait while it is {}, {}\n", waiting_[0], waiting_[1],

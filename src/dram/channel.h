@@ -16,6 +16,7 @@
 
 #include "blame/waiting.h"
 #include "dram/address_map.h"
+#include "dram/command.h"
 #include "dram/device.h"
 #include "dram/dram_blame.h"
 #include "dram/dram_config.h"
@@ -37,17 +38,6 @@ struct DramChannelSetup {
   u32 line_bytes = 128;
   u32 tenants = 1;
   u64 seed = 1;
-};
-
-/// A command as it was issued, for those who want to look.
-struct DramCommand {
-  enum class Kind : u8 { kActivate, kPrecharge, kRead, kWrite, kRefresh };
-  Kind kind;
-  u32 bank;   // of a refresh: the rank's first
-  u64 cycle;  // of the command clock
-  u32 row;
-  bool closes = false;  // a column command with auto-precharge
-  friend bool operator==(const DramCommand&, const DramCommand&) = default;
 };
 
 class Channel final : public Unit {
@@ -72,10 +62,6 @@ class Channel final : public Unit {
   void epoch(TenantEpochs tenants, Cycle now);
   bool by_epochs() const { return scheduler_->by_epochs(); }
   DramScheduler& scheduler() const { return *scheduler_; }
-
-  /// Every command from here on is also written there; null ends that. For tests, which check each against the timing
-  /// rules: no run asks for it.
-  void log_commands(std::vector<DramCommand>* log) { log_ = log; }
 
   /// From now on: which tenant's reads wait for which tenant. After the sources are connected, before the first cycle.
   void enable_blame(u32 tenants);
@@ -180,9 +166,10 @@ class Channel final : public Unit {
   void issue_activate(u32 bank, u64 cycle);
   void issue_precharge(u32 bank, u64 cycle);
   void log(DramCommand::Kind kind, u32 bank, u64 cycle, u32 row, bool closes = false) {
-    if (log_ != nullptr) [[unlikely]]
-      log_->push_back({kind, bank, cycle, row, closes});
+    if (is_logged()) [[unlikely]]
+      log({kind, bank, cycle, row, closes});
   }
+  void log(const DramCommand& command);
 
   DramConfig config_;
   u32 index_;  // among the channels of its part of memory
@@ -236,7 +223,6 @@ class Channel final : public Unit {
   u64 ready_at_[DramDevice::kMaxBanks] = {};  // when the bank itself allows the command it wants
   std::vector<Refresh> refreshes_;
   u64 refresh_at_ = kNever;  // when refreshes must be looked at next
-  std::vector<DramCommand>* log_ = nullptr;
   LineTruth* truth_ = nullptr;
 };
 

@@ -45,6 +45,8 @@ class Unit {
     if (log_ != nullptr) [[unlikely]]
       write_event(now, format, std::forward<Args>(args)...);
   }
+  /// For events that cost something before they are written.
+  bool is_logged() const { return log_ != nullptr; }
 
  private:
   template <class... Args>

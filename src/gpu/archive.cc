@@ -44,7 +44,7 @@ void Gpu::archive(Archive& a) {
     a(*controllers_[i]);
   }
   a.part("run");
-  a(*watchdog_, stretch_ends_, log_.text, epoch_marks_);
+  a(*watchdog_, stretch_ends_, log_, epoch_marks_);
   a.part("statistics");
   a(stats_);
   a.part("end");

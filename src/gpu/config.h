@@ -100,6 +100,7 @@ struct TenancyConfig {
   u64 wake_cycles = 1000;  // chosen: about a microsecond for supply, clock and reset
   bool flush_on_relaunch = false;
   bool flush_on_switch = true;
+  bool flush_shared_on_switch = false;
   bool blame = true;
   /// Whether a tenant's SMs are given by their number (run.sms).
   bool divides_by_number() const { return sharing == Sharing::kSpatial && partition.make({})->never_moves(); }
@@ -122,6 +123,8 @@ struct TenancyConfig {
     v("flush_on_relaunch", flush_on_relaunch, "flush a tenant's TLB and walk-cache entries when it starts again");
     v("flush_on_switch", flush_on_switch,
       "flush the old tenant's entries from the L1 TLB of an SM that changes its tenant");
+    v("flush_shared_on_switch", flush_shared_on_switch,
+      "with flush_on_switch: flush the old tenant's entries from the L2 TLB and the walk caches, too");
     v("blame", blame,
       "with several tenants, count the cycles that requests wait, by the tenant that holds the resource "
       "(docs/blame.md)");
@@ -250,6 +253,8 @@ struct GpuConfig {
               "must not be tenant_ways when dram.partition is channels: the L2 slices of a channel already belong to "
               "its tenant");
     const bool time = tenancy.sharing == TenancyConfig::Sharing::kTime;
+    v.require(!tenancy.flush_shared_on_switch || tenancy.flush_on_switch, "tenancy.flush_shared_on_switch",
+              "needs tenancy.flush_on_switch: a flush of what SMs share is a flush of the SM's own TLB as well");
     v.require(!time || run.sms.empty(), "tenancy.sharing", "gives every tenant all SMs in its turn; remove run.sms");
     const auto partitioner = tenancy.partition.make({});
     v.require(!time || partitioner->never_moves(), "tenancy.partition.use",

@@ -126,7 +126,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
   if (takes_turns()) {
-    auto turns = std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_});
+    auto turns =
+        std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_, translations_});
     turns_ = turns.get();
     controllers_.push_back(std::move(turns));
   } else {
@@ -182,9 +183,9 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
   if (!partitioner)
     partitioner =
         config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first, off_sm_hardware(), whole_sm()});
-  return std::make_unique<Partition>(
-      Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_, dispatcher_unit_, sms_, starts_},
-      std::move(partitioner), std::move(first));
+  return std::make_unique<Partition>(Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_,
+                                                       dispatcher_unit_, sms_, starts_, translations_},
+                                     std::move(partitioner), std::move(first));
 }
 
 /// Ports times bytes per cycle: on either side of the interconnect there may be fewer. A port of an L2 slice serves a
@@ -218,16 +219,7 @@ Tree Gpu::series() const {
 std::string Gpu::timeline() const {
   if (epochs_ == nullptr) return "";
   if (decisions().empty()) return epochs_->timeline(now());
-  return epochs_->timeline(now(), [this](Cycle from, Cycle to) {
-    std::string notes;
-    for (const SmDecision& each : decisions()) {
-      // An epoch's own end decides what the next one shows.
-      if (each.at < from || each.at >= to) continue;
-      notes += fmt::format("{}{}: {}{}", notes.empty() ? "" : "; ", each.at,
-                           each.tenant ? fmt::format("tenant {}: ", index(*each.tenant)) : "", each.text);
-    }
-    return notes;
-  });
+  return epochs_->timeline(now(), notes_of(decisions()));
 }
 
 void Gpu::enable_blame() {
@@ -336,26 +328,6 @@ void Gpu::run_units(Cycle until, const Limits& limits) {
   if (now() < until) scheduler_.run(until);
 }
 
-/// The bytes move with their page (they are kept by virtual address); what changes is memory: the new frame and the
-/// entry. The L2's lines of the old frame are dead, for nobody can name them any more.
-void Gpu::remap(TenantId tenant, VirtAddr va) {
-  const u64 page = u64{1} << spaces_.page_shift(), first = va.raw & ~(page - 1);
-  const PhysAddr entry = spaces_.remap(tenant, va), frame = spaces_.locate(tenant, {first});
-  forget_page(tenant, {{first}, entry, frame});
-}
-
-/// The frame holds what it held: only the entry is written.
-void Gpu::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
-  const VirtAddr first{va.raw & ~((u64{1} << spaces_.page_shift()) - 1)};
-  forget_page(tenant, {first, spaces_.alias(tenant, first, of)});
-}
-
-void Gpu::forget_page(TenantId tenant, const HostWrites::Page& page) {
-  SIM_CHECK(!dispatcher_->running(tenant), "a page of tenant {} moves while its kernel runs", index(tenant));
-  host_writes_.forget_pages(tenant, {&page, 1}, now());
-  translations_.flush();
-}
-
 void Gpu::settle() {
   if (now() == 0) return;
   for (const auto& sm : sms_) sm->settle(now());
@@ -381,52 +353,6 @@ bool Gpu::quiet() const {
   return accesses_.live() == 0 && nothing_on_the_way && (!fbt_ || fbt_->idle()) &&
          std::all_of(sms_.begin(), sms_.end(), idle) && std::all_of(starts_.begin(), starts_.end(), empty) &&
          std::all_of(done_.begin(), done_.end(), empty) && std::all_of(channels_.begin(), channels_.end(), idle);
-}
-
-namespace {
-
-/// "dispatcher, sm.0 to sm.29, dram.0, ...": of units whose names differ in a number alone, the first and the last.
-std::string unit_names(const Scheduler& scheduler) {
-  struct Kind {
-    std::string stem, first, last;
-  };
-  std::vector<Kind> kinds;
-  for (u32 id = 0; id < scheduler.units(); ++id) {
-    const std::string& name = scheduler.name(UnitId(id));
-    const size_t dot = name.find('.') + 1;  // 0 if there is none
-    const size_t end = dot == 0 ? 0 : name.find_first_not_of("0123456789", dot);
-    const std::string stem = name.substr(0, dot) + (end == std::string::npos ? "" : name.substr(end));
-    const auto known = std::ranges::find(kinds, stem, &Kind::stem);
-    if (known == kinds.end())
-      kinds.push_back({stem, name, name});
-    else
-      known->last = name;
-  }
-  std::string text;
-  for (const auto& [stem, first, last] : kinds)
-    text += (text.empty() ? "" : ", ") + first + (first == last ? "" : " to " + last);
-  return text;
-}
-
-}  // namespace
-
-void Gpu::log(const std::string& spec) {
-  const size_t at = spec.find('@'), colon = spec.find(':', at == std::string::npos ? 0 : at);
-  const auto number = [&](const std::string& digits) -> Cycle {
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 18) {
-      input_error("--log: \"{}\" is not UNIT@FROM:TO, such as sm.0@1000:2000", spec);
-    }
-    return std::stoull(digits);
-  };
-  if (at == std::string::npos || colon == std::string::npos) number("");
-  const std::string name = spec.substr(0, at);
-  for (u32 id = 0; id < scheduler_.units(); ++id) {
-    if (scheduler_.name(UnitId(id)) != name) continue;
-    log_.from = number(spec.substr(at + 1, colon - at - 1));
-    log_.to = number(spec.substr(colon + 1));
-    return scheduler_.unit(UnitId(id)).log_to(&log_);
-  }
-  input_error("--log: no unit named \"{}\"; there are {}", name, unit_names(scheduler_));
 }
 
 }  // namespace terrace

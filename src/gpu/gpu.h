@@ -28,6 +28,7 @@
 #include "gpu/tenant_table.h"
 #include "gpu/timeline.h"
 #include "gpu/translations.h"
+#include "gpu/unit_log.h"
 #include "noc/crossbar.h"
 #include "sm/sm.h"
 #include "stats/stat_tree.h"
@@ -76,8 +77,8 @@ class Gpu {
   std::function<void(TenantId)> on_departure;
 
   /// Keeps the events of one unit: UNIT@FROM:TO. Before the run.
-  void log(const std::string& spec);
-  std::string take_log() { return std::exchange(log_.text, {}); }
+  void log(const std::string& spec) { log_.keep(spec, scheduler_); }
+  std::string take_log() { return log_.take(); }
 
   /// Samples statistics at the end of each epoch (run.epoch): those whose names begin with one of the prefixes, all
   /// when there is none. Before the run.
@@ -90,21 +91,6 @@ class Gpu {
   TimelineRecords timeline_records() const;
   /// Statistics over time (run.series), as in a result file; nothing when they were not kept. After the run.
   Tree series() const;
-
-  // What hardware offers a driver that moves pages (MASK §5.1), between cycles. No driver is modelled: only tests call these,
-  // and play its part on a whole machine. A run flushes tenants (tenancy.flush_on_relaunch) and pages that the host or the
-  // CPU changed, and calls translations.h itself.
-  //
-  // Forgetting translations: a core's of one tenant (its own TLB, and the tenant's in all that cores share), a tenant's of
-  // all cores, a page's, all.
-  void flush_core(SmId sm, TenantId tenant) { translations_.flush_core(sm, tenant); }
-  void flush_tenant(TenantId tenant) { translations_.flush_tenant(tenant); }
-  void flush_page(TenantId tenant, VirtAddr va) { translations_.flush_page(tenant, va); }
-  void flush_translations() { translations_.flush(); }
-  /// Moves a page to another frame with the flush that it needs; between two launches of the tenant.
-  void remap(TenantId tenant, VirtAddr va);
-  /// Gives the frame of one page to another one as well, with the flush that it needs; between two launches of the tenant.
-  void alias(TenantId tenant, VirtAddr va, VirtAddr of);
 
   /// Whether nothing is in flight: then every request has been answered and identities must hold.
   bool quiet() const;
@@ -137,7 +123,6 @@ class Gpu {
   StatTree& stats() { return stats_; }
 
  private:
-  void forget_page(TenantId tenant, const HostWrites::Page& page);
   void build_translation();
   void build_sms(const std::vector<std::vector<u32>>& sms_of_tenant);
   void build_memory();
@@ -257,7 +242,7 @@ class Gpu {
   Cycle stretch_ends_ = 0;
   bool resumed_ = false;
   Cycle next_save_ = kNever;
-  EventLog log_;
+  UnitLog log_;
   u64 timeline_events_ = 0;
   std::unique_ptr<Sampled<EpochMark>> epoch_marks_;  // null: no timeline is wanted, or there are no epochs
 };

@@ -22,20 +22,20 @@ void HostWrites::forget(TenantId tenant, GuestMemory& memory, Cycle now) {
   if (!ranges.empty()) forget(ranges, std::move(lines), now);
 }
 
-void HostWrites::forget_pages(TenantId tenant, std::span<const Page> pages, Cycle now) {
+/// Pages that lie nowhere any more: caches and the table forget them, dirty lines included.
+void HostWrites::forget_pages(TenantId tenant, std::span<const AddressSpaces::ChangedPage> gone, Cycle now) {
   const u64 bytes = u64{1} << wiring_.spaces.page_shift();
   std::vector<Bytes> written;
   std::vector<LineRange> lines;
   std::vector<u64> keys;
-  for (const Page& page : pages) {
+  for (const AddressSpaces::ChangedPage& page : gone) {
     written.push_back(entry_at(page.entry));
     lines.push_back(lines_of(tenant, page.va.raw, page.va.raw + bytes));
     keys.push_back(wiring_.spaces.key_of(tenant, page.va));
-    if (page.written_frame == AddressSpaces::kUnmapped) continue;
-    written.push_back({page.written_frame.raw, page.written_frame.raw + bytes});
+    written.push_back({page.frame.raw, page.frame.raw + bytes});
     if (!wiring_.fbt) continue;
     // Its lines may be cached under another name, even one that is gone.
-    wiring_.fbt->each_leading(page.written_frame, bytes, [&](u64 leading) {
+    wiring_.fbt->each_leading(page.frame, bytes, [&](u64 leading) {
       const u64 first = page_of_key(leading) * page_bytes_of_key(leading);
       lines.push_back(lines_of(tenant_of_key(leading), first, first + page_bytes_of_key(leading)));
       keys.push_back(leading);
@@ -49,13 +49,13 @@ void HostWrites::forget_pages(TenantId tenant, std::span<const Page> pages, Cycl
 
 bool HostWrites::follow(TenantId tenant, std::span<const AddressSpaces::ChangedPage> changed, Cycle now) {
   using Kind = AddressSpaces::ChangedPage::Kind;
-  std::vector<Page> gone;
+  std::vector<AddressSpaces::ChangedPage> gone;
   std::vector<Bytes> entries;
   bool shot_down = false;
   for (const AddressSpaces::ChangedPage& page : changed) {
     wiring_.translations.flush_page(tenant, page.va);
     if (page.kind == Kind::kGone) {
-      gone.push_back({page.va, page.entry, page.frame});
+      gone.push_back(page);
       continue;
     }
     entries.push_back(entry_at(page.entry));

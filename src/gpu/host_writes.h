@@ -35,16 +35,6 @@ class HostWrites {
   /// What the host wrote to a tenant's memory since the last call.
   void forget(TenantId tenant, GuestMemory& memory, Cycle now);
 
-  /// A page that lies elsewhere, or nowhere, from now on.
-  struct Page {
-    VirtAddr va;
-    PhysAddr entry;                                     // of the page table, which was changed
-    PhysAddr written_frame = AddressSpaces::kUnmapped;  // whose lines are dead, or were written to, if any
-  };
-  /// Caches and the table forget them, dirty lines included. Translations are the caller's business: a driver may flush more
-  /// than the page.
-  void forget_pages(TenantId tenant, std::span<const Page> pages, Cycle now);
-
   /// Follows what a tenant allocated, freed, mapped a second time and protected: everything that knows of the pages forgets
   /// them. Where a page loses a name or a permission and its frame lives on, a table shoots it down, which takes time;
   /// true if so: then nothing may run before `shooting_down` is false.
@@ -55,6 +45,7 @@ class HostWrites {
   struct Bytes {
     u64 first, end;  // physical
   };
+  void forget_pages(TenantId tenant, std::span<const AddressSpaces::ChangedPage> gone, Cycle now);
   void forget(std::span<const Bytes> ranges, std::vector<LineRange> lines, Cycle now);
   LineRange lines_of(TenantId tenant, u64 first, u64 end) const;
   Bytes entry_at(PhysAddr entry) const { return {entry.raw, entry.raw + sizeof(TableEntry)}; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/timeline.h"
 
+#include <fmt/format.h>
+
 #include "gpu/gpu.h"
 
 namespace terrace {
@@ -41,6 +43,19 @@ TimelineRecords Gpu::timeline_records() const {
   for (const auto& mmu : mmus_) records.walks.push_back(mmu->kept_walks());
   for (const auto& sm : sms_) records.requests.push_back(&sm->load_store().follower()->spans());
   return records;
+}
+
+EpochSeries::Notes notes_of(const std::vector<SmDecision>& decisions) {
+  return [&decisions](Cycle from, Cycle to) {
+    std::string notes;
+    for (const SmDecision& each : decisions) {
+      // An epoch's own end decides what the next one shows.
+      if (each.at < from || each.at >= to) continue;
+      notes += fmt::format("{}{}: {}{}", notes.empty() ? "" : "; ", each.at,
+                           each.tenant ? fmt::format("tenant {}: ", index(*each.tenant)) : "", each.text);
+    }
+    return notes;
+  };
 }
 
 }  // namespace terrace

@@ -1,4 +1,5 @@
-// What a run keeps for its timeline (run --timeline), collected from units and controllers when it has ended.
+// What a run keeps for its timeline (run --timeline), collected from units and controllers when it has ended, and what a table
+// of its epochs notes beside the statistics.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "gpu/controllers/launches.h"
+#include "stats/epochs.h"
 #include "tenancy/sm_partitioner.h"
 #include "wire/timeline.h"
 
@@ -28,5 +30,8 @@ struct TimelineRecords {
 struct TimelineShares {
   static constexpr u64 kKernels = 8, kTurns = 8, kDecisions = 16, kEpochs = 16, kWalks = 4, kRequests = 4;
 };
+
+/// What the SM partitioner decided from one cycle to another, a sentence after the other. Refers to the decisions.
+EpochSeries::Notes notes_of(const std::vector<SmDecision>& decisions);
 
 }  // namespace terrace

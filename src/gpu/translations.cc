@@ -25,8 +25,7 @@ void Translations::flush_page(TenantId tenant, VirtAddr va) {
   for (const auto& mmu : mmus_) mmu->flush_page(key);
 }
 
-void Translations::flush() {
-  for (const auto& sm : sms_) sm->load_store().translator().flush();
+void Translations::flush_shared() {
   if (tlb_) tlb_->flush();
   for (const auto& mmu : mmus_) mmu->flush();
 }

@@ -1,9 +1,9 @@
 // Everything that remembers translations (L1 TLBs, L2 TLB, walk caches), and how it forgets them. All of it happens
 // between cycles and takes no time: the papers give a flush no cost. Answers that are under way are not called back, so
-// a page moves only while its tenant has nothing in flight.
+// pages change only while their tenant has nothing in flight.
 //
-// Which flush is needed follows MASK §5.1: a flush names a core and an address space; a changed page-table entry
-// flushes everything.
+// A page that changed is flushed by its address, as drivers do it. A tenant's flush names a core and an address space, as in
+// MASK §5.1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +28,8 @@ class Translations {
   void flush_core(SmId sm, TenantId tenant);
   void flush_tenant(TenantId tenant);
   void flush_page(TenantId tenant, VirtAddr va);
-  void flush();
+  /// All that SMs share; for machines whose SMs have no TLBs.
+  void flush_shared();
 
  private:
   void flush_shared(TenantId tenant);

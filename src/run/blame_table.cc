@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <numeric>
+
+#include "text/unit_names.h"
 
 namespace terrace {
 namespace {
@@ -40,8 +41,7 @@ std::string cause_of(std::string_view name) {
   while (!name.empty()) {
     const std::string_view part = name.substr(0, name.find('.'));
     name.remove_prefix(std::min(name.size(), part.size() + 1));
-    const bool number = std::isdigit(static_cast<unsigned char>(part.front())) != 0;
-    if (part == "gpu" || part == "blame" || number) continue;
+    if (part == "gpu" || part == "blame" || is_number(part)) continue;
     cause += (cause.empty() ? "" : ".") + std::string(part);
   }
   constexpr std::string_view kSlicePort = "noc.to_l2.";

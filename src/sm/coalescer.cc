@@ -45,7 +45,7 @@ u32 Coalescer::place_of(u64 line, CoalescedLines& out) {
   u32 slot = static_cast<u32>(line * 0x9e3779b97f4a7c15 >> 55);  // Fibonacci hashing to 9 bits
   while (round_of_[slot] == round_) {
     if (out.line[place_[slot]] == line) return place_[slot];
-    slot = (slot + 1) % kSlots;
+    slot = (slot + 1) % kEntries;
   }
   round_of_[slot] = round_;
   place_[slot] = static_cast<u16>(out.count);

@@ -37,7 +37,7 @@ class Coalescer {
   bool covers_line(u64 words) const { return words == all_words_; }
 
  private:
-  static constexpr u32 kSlots = 512;  // twice kMaxLines: the table is never more than half full
+  static constexpr u32 kEntries = 512;  // twice kMaxLines: the table is never more than half full
   u32 place_of(u64 line, CoalescedLines& out);
 
   const LineShape shape_;
@@ -45,8 +45,8 @@ class Coalescer {
   u32 offset_mask_;
   u64 all_words_;
   u32 round_ = 0;
-  std::array<u32, kSlots> round_of_{};  // which call filled a slot: nothing needs clearing
-  std::array<u16, kSlots> place_{};
+  std::array<u32, kEntries> round_of_{};  // which call filled an entry: nothing needs clearing
+  std::array<u16, kEntries> place_{};
 };
 
 /// How often a shared-memory access visits its busiest bank: lanes that want different words of one bank go one after

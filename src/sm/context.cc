@@ -4,7 +4,7 @@
 namespace terrace {
 
 SmContext::SmContext(const SmConfig& config)
-    : free_slots_(config.warps == 64 ? ~u64{0} : (u64{1} << config.warps) - 1) {
+    : free_places_(config.warps == 64 ? ~u64{0} : (u64{1} << config.warps) - 1) {
   for (u32 i = 0; i < config.schedulers; ++i)
     schedulers_.push_back(config.warp_scheduler.make({.warps = config.warps}));
 }

@@ -36,7 +36,7 @@ struct SmContext {
     TenantId tenant{};
     u32 warps = 0, undrained = 0;
     bool live = false;
-    std::array<u8, 64> slots{};  // of its warps, by index in the block
+    std::array<u8, 64> places{};  // of its warps, by index in the block
   };
   static constexpr u32 kWheel = 256;
 
@@ -49,7 +49,7 @@ struct SmContext {
     }
     ready_.fill(0);
     asleep_.fill(0);
-    asleep_slots_.fill(0);
+    wheel_in_use_.fill(0);
   }
   u64 issue_candidates() const {
     u64 all = 0;
@@ -57,15 +57,15 @@ struct SmContext {
     return all;
   }
   void archive(Archive& a) {
-    a(ready_, live_blocks_, asleep_slots_, asleep_, free_slots_, schedulers_, warps_, scoreboards_, blocks_);
+    a(ready_, live_blocks_, wheel_in_use_, asleep_, free_places_, schedulers_, warps_, scoreboards_, blocks_);
   }
 
   // Every tick looks at the first of these.
   std::array<u64, kPipes> ready_{};  // warps whose next instruction may issue, by pipe
   u32 live_blocks_ = 0;
-  std::array<u64, kWheel / 64> asleep_slots_{};
-  std::array<u64, kWheel> asleep_{};  // warps to look at again, by cycle
-  u64 free_slots_ = 0;
+  std::array<u64, kWheel / 64> wheel_in_use_{};  // entries of asleep_ that hold a warp, a bit each
+  std::array<u64, kWheel> asleep_{};             // warps to look at again, by cycle
+  u64 free_places_ = 0;
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::array<Warp, 64> warps_;
   std::array<Scoreboard, 64> scoreboards_;

@@ -106,7 +106,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   }
   wiring_.memory.truth.starts_block(id_, start.tenant, start.launch, start.image != nullptr);
   const auto place = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
-  SIM_CHECK(place != blocks_.end() && std::popcount(free_slots_) >= static_cast<int>(start.warps),
+  SIM_CHECK(place != blocks_.end() && std::popcount(free_places_) >= static_cast<int>(start.warps),
             "a block of {} warps came to an SM without room for it", start.warps);
   InstStream& stream = *wiring_.streams[index(start.tenant)];
   Block& block = *place;
@@ -122,9 +122,9 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   event(now, "block {} of tenant {} {} with {} warps", start.block, index(start.tenant),
         start.image ? "goes on" : "starts", start.warps);
   for (u32 i = 0; i < start.warps; ++i) {
-    const u32 slot = static_cast<u32>(std::countr_zero(free_slots_));
-    free_slots_ &= free_slots_ - 1;
-    block.slots[i] = static_cast<u8>(slot);
+    const u32 slot = static_cast<u32>(std::countr_zero(free_places_));
+    free_places_ &= free_places_ - 1;
+    block.places[i] = static_cast<u8>(slot);
     warps_seen_[start.tenant] |= u64{1} << slot;
     const WarpRef ref = stream.warp(block.ref, i);
     warps_[slot] = {.ref = ref,
@@ -137,14 +137,14 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   }
   if (start.image) go_on(block);
   for (u32 i = 0; i < start.warps; ++i) {
-    if (warps_[block.slots[i]].state == WarpState::kAsleep) evaluate(block.slots[i], now);
+    if (warps_[block.places[i]].state == WarpState::kAsleep) evaluate(block.places[i], now);
   }
 }
 
 /// Its warps are where they were: some have exited, some wait at a barrier.
 void Sm::go_on(Block& block) {
   for (u32 i = 0; i < block.warps; ++i) {
-    Warp& warp = warps_[block.slots[i]];
+    Warp& warp = warps_[block.places[i]];
     const WarpStatus status = warp.view->status;
     if (status == WarpStatus::kAtBarrier) warp.state = WarpState::kBarrier;
     if (status != WarpStatus::kDone) continue;
@@ -161,7 +161,7 @@ std::vector<UnfinishedBlock> Sm::take_blocks(Cycle now) {
     if (!block.live) continue;
     const InstStream& stream = *wiring_.streams[index(block.tenant)];
     taken.push_back({block.number, block.launch, block.tenant, std::make_shared<BlockImage>(stream.save(block.ref))});
-    for (u32 i = 0; i < block.warps; ++i) warps_[block.slots[i]].state = WarpState::kFree;
+    for (u32 i = 0; i < block.warps; ++i) warps_[block.places[i]].state = WarpState::kFree;
     vacate(block);
     ++stats.unfinished_blocks;
     event(now, "block {} of tenant {} leaves unfinished", block.number, index(block.tenant));
@@ -174,7 +174,7 @@ std::vector<UnfinishedBlock> Sm::take_blocks(Cycle now) {
 
 /// Its place is free for another one.
 void Sm::vacate(Block& block) {
-  for (u32 i = 0; i < block.warps; ++i) free_slots_ |= u64{1} << block.slots[i];
+  for (u32 i = 0; i < block.warps; ++i) free_places_ |= u64{1} << block.places[i];
   wiring_.streams[index(block.tenant)]->end_block(block.ref);
   block.live = false;
   --live_blocks_;

@@ -12,7 +12,7 @@ namespace terrace {
 Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L1TlbConfig& tlb, const NocConfig& noc,
        LineShape lines, SmId id, Wiring wiring)
     : SmContext(config),
-      all_warps_(free_slots_),
+      all_warps_(free_places_),
       scheduler_(scheduler),
       id_(id),
       config_(config),
@@ -20,9 +20,9 @@ Sm::Sm(Scheduler& scheduler, const SmConfig& config, const L1Config& l1, const L
       memory_(config, l1, tlb, noc, lines, id, wiring_.memory) {
   for (u32 i = 0; i < wiring_.contexts; ++i) aside_.emplace_back(config);
   for (u32 i = 0; i < config.schedulers; ++i) {
-    u64 slots = 0;
-    for (u32 slot = i; slot < config.warps; slot += config.schedulers) slots |= u64{1} << slot;
-    scheduler_slots_.push_back(slots);
+    u64 places = 0;
+    for (u32 place = i; place < config.warps; place += config.schedulers) places |= u64{1} << place;
+    scheduler_places_.push_back(places);
   }
 }
 
@@ -46,9 +46,9 @@ void Sm::start_blocks(Cycle now) {
 }
 
 void Sm::wake_sleeping_warps(Cycle now) {
-  // Each slot of the wheel wakes the SM in its cycle, so no other one can be due.
+  // Each entry of the wheel wakes the SM in its cycle, so no other one can be due.
   const u32 slot = now % kWheel;
-  asleep_slots_[slot / 64] &= ~(u64{1} << slot % 64);
+  wheel_in_use_[slot / 64] &= ~(u64{1} << slot % 64);
   for (u64 left = std::exchange(asleep_[slot], 0); left != 0; left &= left - 1) {
     evaluate(static_cast<u32>(std::countr_zero(left)), now);
   }
@@ -144,7 +144,7 @@ void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
   // Beyond the wheel: looked at again at its end.
   const Cycle wake = std::min(at, now + kWheel - 1);
   asleep_[wake % kWheel] |= u64{1} << slot;
-  asleep_slots_[wake % kWheel / 64] |= u64{1} << wake % 64;
+  wheel_in_use_[wake % kWheel / 64] |= u64{1} << wake % 64;
 }
 
 void Sm::issue(Cycle now) {
@@ -166,7 +166,7 @@ void Sm::issue_from(u32 scheduler, Cycle now) {
     if (ready_[pipe] != 0 && pipe_free_[scheduler][pipe] <= now) candidates |= ready_[pipe];
   }
   if (memory_.full()) candidates &= ~ready_[kGlobalPipe];
-  candidates &= scheduler_slots_[scheduler];
+  candidates &= scheduler_places_[scheduler];
   if (candidates == 0) return;
   const u32 slot = schedulers_[scheduler]->pick(candidates);
   SIM_DCHECK(candidates >> slot & 1, "the warp scheduler picked warp {}, which is not ready", slot);
@@ -282,7 +282,7 @@ Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
 
 void Sm::after_barrier(const Block& block, u64 released, Cycle now) {
   for (u64 left = released; left != 0; left &= left - 1) {
-    const u32 slot = block.slots[static_cast<u32>(std::countr_zero(left))];
+    const u32 slot = block.places[static_cast<u32>(std::countr_zero(left))];
     // Whoever came last and whoever waited go on in the same cycle.
     if (warps_[slot].state == WarpState::kBarrier) sleep_until(slot, now + config_.control.latency, now);
   }
@@ -294,7 +294,7 @@ void Sm::retire(u32 slot, Cycle now) {
   try_drain(slot, now);
 }
 
-/// A slot is reused only when no answer for it can come any more.
+/// A place is reused only when no answer for it can come any more.
 void Sm::try_drain(u32 slot, Cycle now) {
   Warp& warp = warps_[slot];
   if (!warp.quiet()) return;
@@ -396,14 +396,14 @@ Cycle Sm::next_wakeup(Cycle now) const {
     next = std::min(next, held_until_);
   }
   u64 any_asleep = 0;
-  for (const u64 word : asleep_slots_) any_asleep |= word;
+  for (const u64 word : wheel_in_use_) any_asleep |= word;
   if (any_asleep == 0) return next;
   const u32 first = (now + 1) % kWheel;
   // The wheel as a circle from the next cycle on.
   constexpr u32 kWords = kWheel / 64;
   for (u32 step = 0; step <= kWords; ++step) {
     const u32 word = (first / 64 + step) % kWords;
-    u64 bits = asleep_slots_[word];
+    u64 bits = wheel_in_use_[word];
     if (step == 0) bits &= ~u64{0} << first % 64;
     if (step == kWords) bits &= ~(~u64{0} << first % 64);
     if (bits == 0) continue;

@@ -125,7 +125,7 @@ class Sm final : public Unit, private SmContext {
   const LoadStoreUnit& load_store() const { return memory_; }
 
  private:
-  u64 resident_warps() const { return all_warps_ & ~free_slots_; }
+  u64 resident_warps() const { return all_warps_ & ~free_places_; }
   void start_blocks(Cycle now);
   void start_block(const BlockStart& start, Cycle now);
   void go_on(Block& block);
@@ -138,15 +138,15 @@ class Sm final : public Unit, private SmContext {
   void complete(const LoadStoreUnit::Done& done, Cycle now);
   void issue(Cycle now);
   void issue_from(u32 scheduler, Cycle now);
-  void issue_warp(u32 slot, u32 scheduler, Cycle now);
-  Cycle issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied);
-  void arrive_after_copies(u32 slot);
+  void issue_warp(u32 place, u32 scheduler, Cycle now);
+  Cycle issue_memory(const DecodedInst& inst, u32 place, Cycle now, u32& occupied);
+  void arrive_after_copies(u32 place);
   Cycle issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied);
-  void evaluate(u32 slot, Cycle now);
-  void sleep_until(u32 slot, Cycle at, Cycle now);
+  void evaluate(u32 place, Cycle now);
+  void sleep_until(u32 place, Cycle at, Cycle now);
   void after_barrier(const Block& block, u64 released, Cycle now);
-  void retire(u32 slot, Cycle now);
-  void try_drain(u32 slot, Cycle now);
+  void retire(u32 place, Cycle now);
+  void try_drain(u32 place, Cycle now);
   void send_done(Cycle now);
   void ask_for_commit();
   void abandon_here(TenantId tenant, Cycle now);
@@ -175,7 +175,7 @@ class Sm final : public Unit, private SmContext {
   StoreLog stores_;
   Wiring wiring_;
   LoadStoreUnit memory_;
-  std::vector<u64> scheduler_slots_;                      // which warp slots each scheduler serves
+  std::vector<u64> scheduler_places_;                     // of the warps that each scheduler serves
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
   u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;

@@ -15,14 +15,14 @@ class WarpScheduler {
  public:
   static constexpr SlotInfo kSlot{"sm.warp_scheduler", "warp scheduler", "which ready warp issues"};
   struct Context {
-    u32 warps = 64;  // slots are numbered below this
+    u32 warps = 64;  // their places on the SM are numbered below this
   };
   virtual ~WarpScheduler() = default;
 
-  /// A new warp of a tenant took this slot, or the one that has it goes behind all others, since it waits for them; `age`
+  /// A new warp of a tenant took this place, or the one that has it goes behind all others, since it waits for them; `age`
   /// grows with each call on the SM.
-  virtual void started(u32 slot, u64 age, TenantId tenant) = 0;
-  /// One of the bits of `candidates`, which is not zero.
+  virtual void started(u32 place, u64 age, TenantId tenant) = 0;
+  /// The place of one of the `candidates`: a bit for each, and at least one.
   virtual u32 pick(u64 candidates) = 0;
   /// What changes while it runs, for checkpoints; `{}` when nothing does.
   virtual void archive(Archive& a) = 0;

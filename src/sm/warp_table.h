@@ -16,7 +16,7 @@ namespace terrace {
 
 /// Why a warp is not among the ready ones.
 enum class WarpState : u8 {
-  kFree,     // the slot is empty
+  kFree,     // the place is empty
   kReady,    // its next instruction may issue
   kAsleep,   // its operands will be ready in a known cycle
   kMemory,   // its operands, or the order of memory, wait for an answer
@@ -30,7 +30,7 @@ struct Warp {
   const DecodedInst* next = nullptr;  // when it was last looked at
   WarpState state = WarpState::kFree;
   TenantId tenant{};
-  u8 block = 0;  // slot of its block on the SM
+  u8 block = 0;  // place of its block on the SM
   u32 loads_out = 0, stores_out = 0, atomics_out = 0;
   CopyQueue copies = {};
 

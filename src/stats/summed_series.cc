@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "stats/summed_series.h"
 
-#include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "engine/archive.h"
+#include "text/unit_names.h"
 
 namespace terrace {
-
-std::string over_all_units(std::string_view name) {
-  const std::size_t label = std::min(name.find('{'), name.size());
-  std::string all;
-  for (std::size_t at = 0; at < label;) {
-    const std::size_t end = std::min(name.find('.', at), label);
-    const std::string_view part = name.substr(at, end - at);
-    const bool number = std::ranges::all_of(part, [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
-    all += number ? "*" : part;
-    if (end < label) all += '.';
-    at = end + 1;
-  }
-  return all.append(name.substr(label));
-}
 
 SummedSeries::SummedSeries(const StatTree& tree, Cycle every) : tree_(tree), every_(every), due_(every) {
   std::map<std::string, std::size_t> known;

@@ -15,9 +15,6 @@ namespace terrace {
 
 class Archive;
 
-/// "gpu.l2.3.hits{tenant=1}" is "gpu.l2.*.hits{tenant=1}".
-std::string over_all_units(std::string_view name);
-
 class SummedSeries {
  public:
   /// Chosen: more points than a chart on a wide screen has room for.

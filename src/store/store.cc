@@ -7,8 +7,8 @@
 #include "engine/check.h"
 #include "run/metrics.h"
 #include "stats/result_leaves.h"
-#include "stats/summed_series.h"
 #include "store/store_schema.h"
+#include "text/unit_names.h"
 #include "version.h"
 
 namespace terrace {

@@ -59,22 +59,14 @@ void AddressSpaces::touch(TenantId tenant, VirtAddr va) {
   if (locate(tenant, va) == kUnmapped) place(tenant, va);
 }
 
-PhysAddr AddressSpaces::remap(TenantId tenant, VirtAddr va) {
-  const PhysAddr frame = locate(tenant, {va.raw & ~((u64{1} << shift_) - 1)});
-  SIM_CHECK(frame != kUnmapped, "tenant {} has no frame at {:#x} to move", index(tenant), va.raw);
-  SIM_CHECK(!names_.contains(frame.raw), "the page of tenant {} at {:#x} moves although its frame has other names",
-            index(tenant), va.raw);
-  return place(tenant, va);
-}
-
-PhysAddr AddressSpaces::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
+void AddressSpaces::alias(TenantId tenant, VirtAddr va, VirtAddr of) {
   const u64 page = ~((u64{1} << shift_) - 1);
   const PhysAddr frame = locate(tenant, {of.raw & page});
   SIM_CHECK(frame != kUnmapped, "tenant {} has no frame at {:#x} to give another name", index(tenant), of.raw);
   Space& space = spaces_[index(tenant)];
   frame_of(space, va) = frame.raw;
   ++names_.try_emplace(frame.raw, 1).first->second;
-  return tables_.map(root_for(space, va), va, frame, writable(tenant, va));
+  tables_.map(root_for(space, va), va, frame, writable(tenant, va));
 }
 
 u64& AddressSpaces::frame_of(Space& space, VirtAddr va) {
@@ -91,11 +83,11 @@ PhysAddr AddressSpaces::root_for(Space& space, VirtAddr va) {
   return space.far_roots[stretch] = tables_.make_root(frames_.part_of(space.root));
 }
 
-PhysAddr AddressSpaces::place(TenantId tenant, VirtAddr va) {
+void AddressSpaces::place(TenantId tenant, VirtAddr va) {
   Space& space = spaces_[index(tenant)];
   u64& frame = frame_of(space, va);
   frame = frames_.allocate(u64{1} << shift_, frames_.part_of(space.root)).raw;
-  return tables_.map(root_for(space, va), va, {frame}, writable(tenant, va));
+  tables_.map(root_for(space, va), va, {frame}, writable(tenant, va));
 }
 
 AddressSpaces::ChangedPage AddressSpaces::unmap(Space& space, VirtAddr va, PhysAddr frame) {

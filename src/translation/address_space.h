@@ -50,14 +50,6 @@ class AddressSpaces {
   /// Gives the page a frame, if it has none yet.
   void touch(TenantId tenant, VirtAddr va);
 
-  /// Moves a page that has a frame to another one; the old one is not used again. Returns where the entry lies that was
-  /// changed: whoever holds a copy of it, or the translation, must forget it.
-  PhysAddr remap(TenantId tenant, VirtAddr va);
-
-  /// Makes a page lie where another one of the tenant lies: a synonym. Returns where the entry lies that was changed. Neither
-  /// page may be moved afterwards; the frame is given back when the last of them is freed.
-  PhysAddr alias(TenantId tenant, VirtAddr va, VirtAddr of);
-
   /// Whether kernels may write to the page.
   bool writable(TenantId tenant, VirtAddr va) const {
     return !spaces_[index(tenant)].read_only.contains(va.raw >> shift_);
@@ -104,8 +96,10 @@ class AddressSpaces {
   }
   u64& frame_of(Space& space, VirtAddr va);
   PhysAddr root_for(Space& space, VirtAddr va);
-  /// Gives the page a new frame; returns where the entry lies that says so.
-  PhysAddr place(TenantId tenant, VirtAddr va);
+  /// Gives the page a new frame.
+  void place(TenantId tenant, VirtAddr va);
+  /// Makes a page lie where another one of the tenant lies: a synonym. The frame is given back when the last of them is freed.
+  void alias(TenantId tenant, VirtAddr va, VirtAddr of);
   /// Takes the frame away; returns where the entry lies that says so.
   ChangedPage unmap(Space& space, VirtAddr va, PhysAddr frame);
   void cover_page(TenantId tenant, VirtAddr va, const GuestMemory::PageChange& change,

@@ -251,6 +251,12 @@ std::vector<BadInput> in_run() {
       {"RunFlushesWithoutATable", run({"--tenant", "mm", "--set", "cpu.flush_interval=100"}),
        "--set: cpu.flush_interval = 100 needs a forward-backward table (fbt.entries): in other designs a flush of TLBs "
        "takes no time"},
+      {"RunAFlushOfWhatSmsShareAlone",
+       run({"--tenant", "mm", "--set", "tenancy.flush_on_switch=false", "--set",
+            "tenancy.flush_shared_on_switch=true"}),
+       "--set: tenancy.flush_shared_on_switch = true needs tenancy.flush_on_switch: a flush of what SMs share is a "
+       "flush "
+       "of the SM's own TLB as well"},
       {"RunATableThatTranslatesPartsOfPages",
        run({"--tenant", "mm", "--design", "vc_opt", "--set", "pages.bytes=65536"}),
        "configs/designs/vc_opt.toml:7: fbt.second_level = true needs fbt.large_pages = \"counter\" with pages of 65536 "

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <regex>
 #include <thread>
 
 #include "support/gunzip.h"
@@ -189,6 +190,18 @@ TEST(Run, LogsOneUnitInTheCyclesAskedFor) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')), "      1000  block 0 of tenant 0 goes to SM 0");
   EXPECT_EQ(outcome.out.find("      1001  "), std::string::npos) << "a line beyond the last cycle";
+}
+
+TEST(Run, LogsTheCommandsOfAMemoryChannel) {
+  const Scratch scratch;
+  const Outcome outcome = run_terrace(
+      {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--log", "dram.3@0:1000000", "--quiet"},
+      scratch.path().string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* const command : {"ACT", "RD"}) {
+    const std::regex line(std::string(" *\\d+  ") + command + " bank \\d+ row \\d+, command clock \\d+\n");
+    EXPECT_TRUE(std::regex_search(outcome.out, line)) << command;
+  }
 }
 
 TEST(Run, AloneFillsInRelativeMetricsAndNamesTheirReference) {

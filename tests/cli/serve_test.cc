@@ -199,8 +199,8 @@ TEST(Serve, GivesOneDigestToASetOfClientsWhoeverAttachesFirst) {
   }
 }
 
-TEST(Serve, LetsClientsFollowEachOtherInASlot) {
-  Served served({"--slots", "1", "--clients", "4"});
+TEST(Serve, LetsClientsFollowEachOtherAsOneTenant) {
+  Served served({"--tenants", "1", "--clients", "4"});
   EXPECT_EQ(served.attach("add 5")->wait().out, sum(5));
   EXPECT_EQ(served.attach("fault")->wait().exit_code, 3);
   EXPECT_EQ(served.attach("all")->wait().exit_code, 0) << "nothing of the fault is left";
@@ -212,7 +212,7 @@ TEST(Serve, LetsClientsFollowEachOtherInASlot) {
   ASSERT_EQ(clients.size(), 4u);
   const auto number = [&](u32 client, const char* key) { return std::get<u64>(clients[client].find(key)->value); };
   for (u32 i = 0; i < 4; ++i) {
-    EXPECT_EQ(number(i, "slot"), 0u);
+    EXPECT_EQ(number(i, "tenant"), 0u);
     EXPECT_EQ(std::get<bool>(clients[i].find("passed")->value), i != 1);
     if (i > 0) {
       EXPECT_GE(number(i, "came"), number(i - 1, "left"));
@@ -223,9 +223,9 @@ TEST(Serve, LetsClientsFollowEachOtherInASlot) {
   EXPECT_NE(clients[3].find("command")->text().find("api_zstd add 6"), std::string::npos);
 }
 
-TEST(Serve, LetsClientsWaitForASlot) {
+TEST(Serve, LetsClientsWaitUntilATenantIsFree) {
   for (const char* partition : {"fixed", "present"}) {
-    Served served({"--slots", "2", "--clients", "7", "--set", std::string("tenancy.partition.use=") + partition});
+    Served served({"--tenants", "2", "--clients", "7", "--set", std::string("tenancy.partition.use=") + partition});
     std::vector<std::unique_ptr<Child>> clients;
     for (u64 i = 0; i < 7; ++i) clients.push_back(served.attach("add " + std::to_string(3 + i)));
     for (u64 i = 0; i < 7; ++i) EXPECT_EQ(clients[i]->wait().out, sum(3 + i));
@@ -246,7 +246,7 @@ TEST(Serve, IsNotDelayedByWhoConnectsAndSaysNothingOrHalfAGreeting) {
 
 TEST(Serve, EndsOnASignalOrWhenNobodyComesWithWhatItHasServed) {
   {
-    Served served({"--slots", "2"});
+    Served served({"--tenants", "2"});
     EXPECT_EQ(served.attach("add 4")->wait().out, sum(4));
     sleep_ms(100);
     served.signal(SIGTERM);
@@ -334,7 +334,7 @@ TEST(Serve, KeepsClientsOutOfEachOthersMemory) {
 }
 
 TEST(Serve, GivesMemoryThatHoldsNothingOfItsPast) {
-  Served served({"--slots", "1", "--clients", "3"});
+  Served served({"--tenants", "1", "--clients", "3"});
   const std::string text(64, 's');
   constexpr u64 kLarge = 1 << 20;
   u64 large = 0, secret = 0;
@@ -365,7 +365,7 @@ TEST(Serve, GivesMemoryThatHoldsNothingOfItsPast) {
 }
 
 TEST(Serve, LimitsTheMemoryOfEachClientByConfiguration) {
-  Served served({"--slots", "2", "--clients", "2", "--set", "pages.memory_bytes=67108864"});
+  Served served({"--tenants", "2", "--clients", "2", "--set", "pages.memory_bytes=67108864"});
   const u64 share = (u64{32} << 20) / 8 * 7;
   const RawClient greedy(served), modest(served);
   greedy.greet();
@@ -380,8 +380,8 @@ TEST(Serve, LimitsTheMemoryOfEachClientByConfiguration) {
 }
 
 /// Every other client is killed at a random moment, in the middle of whatever it does.
-void kill_at_random(u64 count, const std::string& slots, u64 seed) {
-  Served served({"--slots", slots});
+void kill_at_random(u64 count, const std::string& tenants, u64 seed) {
+  Served served({"--tenants", tenants});
   std::mt19937_64 random(seed);
   struct Client {
     std::unique_ptr<Child> process;
@@ -440,11 +440,11 @@ TEST(Serve, RefusesASocketThatIsThereAndOddNumbers) {
   EXPECT_NE(refusal({"--socket", std::string(200, 'x')}).find("is too long"), std::string::npos);
   EXPECT_NE(refusal({"--socket", "s", "--clients", "17"}).find("--clients must be a whole number from 1 to 16"),
             std::string::npos);
-  EXPECT_NE(refusal({"--socket", "s", "--slots", "0"}).find("--slots must be a whole number from 1 to 16"),
+  EXPECT_NE(refusal({"--socket", "s", "--tenants", "0"}).find("--tenants must be a whole number from 1 to 16"),
             std::string::npos);
   EXPECT_NE(refusal({"--socket", "s", "--idle", "soon"}).find("--idle must be a whole number of seconds"),
             std::string::npos);
-  EXPECT_NE(refusal({"--socket", "s", "--idle", "1", "--clients", "2"}).find("add --slots"), std::string::npos);
+  EXPECT_NE(refusal({"--socket", "s", "--idle", "1", "--clients", "2"}).find("add --tenants"), std::string::npos);
   EXPECT_EQ(scratch.files(), 0u);
 }
 

@@ -72,10 +72,10 @@ TEST_P(EveryWarpScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
           renew_twin(*scheduler, twin, Registry<WarpScheduler>::instance().make(GetParam(), {kWarps})));
     }
     if (rng.below(20) == 0) {
-      const u32 slot = static_cast<u32>(rng.below(kWarps));
+      const u32 place = static_cast<u32>(rng.below(kWarps));
       const auto tenant = TenantId(rng.below(3));
-      scheduler->started(slot, age, tenant);
-      twin->started(slot, age++, tenant);
+      scheduler->started(place, age, tenant);
+      twin->started(place, age++, tenant);
     }
     const u64 ready = (rng.next() & rng.next()) >> 16 | u64{1} << rng.below(kWarps);
     ASSERT_EQ(twin->pick(ready), scheduler->pick(ready)) << "in step " << i;

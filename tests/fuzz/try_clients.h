@@ -122,33 +122,33 @@ class FuzzServer {
   /// Takes in who has greeted.
   void look() {
     std::vector<TenantId> free;
-    for (u32 slot = 0; slot < kSlots; ++slot)
-      if (!slots_[slot] || !slots_[slot]->busy) free.push_back(TenantId(slot));
+    for (u32 tenant = 0; tenant < kTenants; ++tenant)
+      if (!tenants_[tenant] || !tenants_[tenant]->busy) free.push_back(TenantId(tenant));
     for (const TenantId id : reception_.admit(free)) {
-      std::unique_ptr<Slot>& slot = slots_[index(id)];
-      if (!slot)
-        slot = std::make_unique<Slot>(reception_, id);  // only now: most of a try's time is spent in making them
-      slot->begin();
+      std::unique_ptr<Tenant>& tenant = tenants_[index(id)];
+      if (!tenant)
+        tenant = std::make_unique<Tenant>(reception_, id);  // only now: most of a try's time is spent in making them
+      tenant->begin();
     }
   }
   /// False when nobody is there.
   bool serve() {
     look();
     bool any = false;
-    for (u32 slot = 0; slot < kSlots; ++slot) {
-      if (!slots_[slot] || !slots_[slot]->busy) continue;
+    for (u32 tenant = 0; tenant < kTenants; ++tenant) {
+      if (!tenants_[tenant] || !tenants_[tenant]->busy) continue;
       any = true;
-      slots_[slot]->serve();
-      if (slots_[slot]->faulted) slots_[slot].reset();
+      tenants_[tenant]->serve();
+      if (tenants_[tenant]->faulted) tenants_[tenant].reset();
     }
     return any;
   }
 
  private:
-  static constexpr u32 kSlots = 2;
-  struct Slot {
-    Slot(Reception& reception, TenantId id)
-        : program(std::make_unique<SlotHost>(reception, id), setup(), memory, machine) {}
+  static constexpr u32 kTenants = 2;
+  struct Tenant {
+    Tenant(Reception& reception, TenantId id)
+        : program(std::make_unique<TenantHost>(reception, id), setup(), memory, machine) {}
     static HostSession::Setup setup() {
       HostSession::Setup setup;
       setup.device = {"fuzz", u64{4} << 20, 4, 32, 64, 32, 65536, 98304, 1000, 1 << 20};
@@ -169,7 +169,7 @@ class FuzzServer {
           FunctionalRunner(machine, {.resident_blocks = 1, .instruction_limit = 400, .count = false}).run(launch);
         } catch (const InputError& error) {
           program.stopped(memory, error.what());
-          faulted = true;  // the GPU would end the blocks that are left; here the slot is made anew
+          faulted = true;  // the GPU would end the blocks that are left; here the tenant is made anew
           return;
         }
       }
@@ -184,8 +184,8 @@ class FuzzServer {
   };
 
   Descriptor listening_;
-  Reception reception_{listening_, {.slots = kSlots}};
-  std::array<std::unique_ptr<Slot>, kSlots> slots_;
+  Reception reception_{listening_, {.tenants = kTenants}};
+  std::array<std::unique_ptr<Tenant>, kTenants> tenants_;
 };
 
 /// All clients of one try, in the order in which they came.

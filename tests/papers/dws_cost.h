@@ -11,10 +11,10 @@
 namespace terrace {
 
 struct DwsCost {
-  u32 free_slots = 0;       // FWA: free places of each walker's queue, and whether its last walk was stolen
+  u32 free_entries = 0;     // FWA: free places of each walker's queue, and whether its last walk was stolen
   u32 tenants_walkers = 0;  // TWM: each tenant's walkers as a bitmap, its waiting walks, its arrivals of the epoch
   u32 walkers_tenant = 0;   // WTM: the owner of each walker
-  u32 total() const { return free_slots + tenants_walkers + walkers_tenant; }
+  u32 total() const { return free_entries + tenants_walkers + walkers_tenant; }
 };
 
 struct DwsWidths {

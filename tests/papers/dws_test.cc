@@ -374,7 +374,7 @@ TEST(Claim, dws_mech_dynamic_tenants) {
 TEST(Claim, dws_cost_state) {
   const GpuConfig config = machine_with("dws_30sm", {"dws"});
   const DwsCost printed = dws_cost(config.mmu.walkers, 2, config.mmu.queue_entries, kPrintedWidths);
-  EXPECT_EQ(printed.free_slots, 80u);
+  EXPECT_EQ(printed.free_entries, 80u);
   EXPECT_EQ(printed.tenants_walkers, 80u);
   EXPECT_EQ(printed.walkers_tenant, 32u);
   EXPECT_EQ(printed.total(), 192u);

@@ -110,25 +110,25 @@ TEST(MaskDram, InAWholeRunTenantsTakeTurnsOfExactlyTheirQuota) {
 
 /// Entries that a tenant's warps bring into the L2 TLB; or, without a token, into the bypass cache.
 GpuConfig mask_with_fills(bool bypass, u32 l1_entries) {
-  std::vector<std::string> sets{fmt::format("l1_tlb.entries={}", l1_entries)};
+  std::vector<std::string> sets{fmt::format("l1_tlb.entries={}", l1_entries), "tenancy.flush_shared_on_switch=true"};
   // The first walk outlasts an epoch, so that no warp has a token when it ends.
   if (bypass) sets.insert(sets.end(), {"run.epoch=100", "l2_tlb.fill.tokens.initial_percent=0"});
   return machine_with("mask_maxwell30", {"mask"}, sets);
 }
 
 TEST(Claim, mask_mech_memory_protection) {
-  // A flush of one core and one tenant, where both tenants use the same virtual pages.
-  const auto flush = [](Gpu& gpu) { gpu.flush_core(SmId(0), TenantId(0)); };
+  // A flush of one core and one tenant, which loses that core for a while; both tenants use the same virtual pages.
+  constexpr u32 kCore = 0;
   constexpr u32 kPages = kFlushedPages, kAll = kFlushedPages * kFlushedSms;
   for (const bool bypass : {false, true}) {
     SCOPED_TRACE(bypass ? "bypass cache" : "L2 TLB");
-    const FlushedLaunch keeping = launch_twice(mask_with_fills(bypass, 64), flush);
+    const FlushedLaunch keeping = launch_twice(mask_with_fills(bypass, 64), {.lost_sm = kCore});
     for (const u32 tenant : {0u, 1u})
       EXPECT_EQ(keeping.first[tenant].walks, kPages) << "no entry of one tenant hits for another";
     EXPECT_EQ(keeping.second[0], (Misses{kPages, kPages})) << "one L1 TLB, and what cores share";
     EXPECT_EQ(keeping.second[1], (Misses{0, 0}));
     // With an L1 TLB of one entry every look-up goes to what cores share.
-    const FlushedLaunch asking = launch_twice(mask_with_fills(bypass, 1), flush);
+    const FlushedLaunch asking = launch_twice(mask_with_fills(bypass, 1), {.lost_sm = kCore});
     EXPECT_EQ(asking.second[0], (Misses{kAll, kPages})) << "all entries of the tenant are gone";
     EXPECT_EQ(asking.second[1], (Misses{kAll, 0})) << "and none of the other's";
   }

@@ -497,7 +497,7 @@ void Writer::atomic(u32 depth) {
   const std::string value = sum.letter == 'f'   ? fmt::format("(float)({} & 15)", expression(kU32, depth))
                             : sum.letter == 'd' ? fmt::format("(double)({} & 15)", expression(kU32, depth))
                                                 : expression(sum.letter == 'r' ? kU32 : kU64, depth);
-  line("{}(sums + {} + ({} & {}), {});", sum_function(sum), number * kSlotsPerSum, slot, kSlotsPerSum - 1, value);
+  line("{}(sums + {} + ({} & {}), {});", sum_function(sum), number * kWordsPerSum, slot, kWordsPerSum - 1, value);
 }
 
 /// Shuffles, votes and matches by all lanes of the warp.
@@ -716,11 +716,11 @@ RandomKernel Writer::write() {
 }  // namespace
 
 u32 sum_words() {
-  return kSumCount * kSlotsPerSum;
+  return kSumCount * kWordsPerSum;
 }
 
 bool sum_is_float(u32 word) {
-  const char letter = kSums[word / kSlotsPerSum].letter;
+  const char letter = kSums[word / kWordsPerSum].letter;
   return letter == 'f' || letter == 'd';
 }
 

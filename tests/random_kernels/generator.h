@@ -19,10 +19,10 @@ namespace terrace::random_kernels {
 /// What every kernel is given: `in` random words, `sums` for atomics, and rows of `out`, one per thread.
 inline constexpr u32 kInputWords = 512;  // of 64 bits
 inline constexpr u32 kRowWords = 20;     // of 64 bits
-/// Each atomic operation has slots of its own: two operations on one slot would not commute.
-inline constexpr u32 kSlotsPerSum = 4;
+/// Each atomic operation has words of its own: two operations on one word would not commute.
+inline constexpr u32 kWordsPerSum = 4;
 u32 sum_words();
-/// Slots that add floats start at zero and take small whole numbers, so that no order rounds.
+/// Words that add floats start at zero and take small whole numbers, so that no order rounds.
 bool sum_is_float(u32 word);
 
 struct RandomKernel {

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dram/channel.h"
@@ -14,10 +18,33 @@
 
 namespace terrace {
 
+/// The golden digests of channels are of this text.
 inline std::ostream& operator<<(std::ostream& out, const DramCommand& c) {
   static constexpr const char* kNames[] = {"ACT", "PRE", "RD", "WR", "REF"};
   return out << kNames[static_cast<int>(c.kind)] << " bank " << c.bank << " row " << c.row << " @" << c.cycle
              << (c.closes ? " closes" : "");
+}
+
+/// The command of a line of a channel's log, such as "102  RD bank 3 row 17 closes it, command clock 98".
+inline DramCommand command_of(const std::string& line) {
+  static const std::map<std::string, DramCommand::Kind> kKinds{{"ACT", DramCommand::Kind::kActivate},
+                                                               {"PRE", DramCommand::Kind::kPrecharge},
+                                                               {"RD", DramCommand::Kind::kRead},
+                                                               {"WR", DramCommand::Kind::kWrite},
+                                                               {"REF", DramCommand::Kind::kRefresh}};
+  std::istringstream words(line);
+  Cycle core = 0;
+  std::string word;
+  words >> core >> word;
+  DramCommand command{.kind = kKinds.at(word), .bank = 0, .cycle = 0, .row = 0};
+  while (words >> word) {
+    if (word == "bank") words >> command.bank;
+    if (word == "row") words >> command.row;
+    if (word == "clock") words >> command.cycle;
+    command.closes |= word == "closes";
+  }
+  EXPECT_TRUE(line.ends_with("  " + text_of(command))) << line;
+  return command;
 }
 
 struct ScriptedRequest {
@@ -117,7 +144,7 @@ class DramBench {
       source.back.connect(id, own);
       channel.connect(source.to, source.back);
     }
-    channel.log_commands(&commands);
+    channel.log_to(&log_);
   }
 
   void send(ScriptedRequest request, u32 source = 0) {
@@ -130,8 +157,12 @@ class DramBench {
   /// Until nothing is left to do, or the limit.
   Scheduler::End run(Cycle until = 1'000'000'000) {
     const auto end = scheduler.run(until);
-    channel.settle(scheduler.now());
+    settle(scheduler.now());
     return end;
+  }
+  void settle(Cycle now) {
+    channel.settle(now);
+    read_log();
   }
 
   std::vector<DramCommand> of(DramCommand::Kind kind) const {
@@ -163,6 +194,7 @@ class DramBench {
     return tree;
   }
   void archive(Archive& a) {
+    read_log();
     StatTree tree = all_statistics();
     a(scheduler, channel, sources, tree, commands);
   }
@@ -177,10 +209,19 @@ class DramBench {
   Channel channel;
   ClockDomain clock;
   std::vector<std::unique_ptr<ScriptedSource>> sources;
-  std::vector<DramCommand> commands;
+  std::vector<DramCommand> commands;  // as the channel's log has them, up to the last run() or settle()
 
  private:
+  void read_log() {
+    std::istringstream lines(std::exchange(log_.text, {}));
+    for (std::string line; std::getline(lines, line);) {
+      commands.push_back(command_of(line));
+      EXPECT_EQ(std::stoull(line), clock.core(commands.back().cycle)) << "the cycle of the core's clock stands first";
+    }
+  }
+
   u32 tenants_;
+  EventLog log_;
 };
 
 }  // namespace terrace

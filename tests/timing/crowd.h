@@ -53,4 +53,15 @@ inline ScriptedTenant crowd(u64 seed, u32 launches = 1) {
           .buffer_bytes = 12 * 4096};
 }
 
+/// What a host does between launches that frees the crowd's buffer and allocates another one: it has the same addresses, and
+/// each of its pages another frame. Frames that were freed last are given first, so that pages take each other's; two of them
+/// go to pages that nobody touches, for a buffer may be a single page.
+inline void move_buffer(GuestMemory& memory) {
+  const u64 bytes = memory.allocations().front().bytes, other = 2 * static_cast<u64>(memory.page_size());
+  memory.free({GuestMemory::kBase});
+  memory.allocate_at("other pages",
+                     {GuestMemory::kBase + GuestMemory::kNearBytes + memory.allocations().size() * other}, other);
+  memory.allocate_at("buffer", {GuestMemory::kBase}, bytes);
+}
+
 }  // namespace terrace

@@ -194,7 +194,7 @@ TEST(DramRefresh, ChannelsAndRanksTakeTurns) {
     config.ranks = 2;
     config.refresh = true;
     DramBench bench(config, {.index = index});
-    bench.channel.settle(2 * bench.full.timing.trefi + 1);
+    bench.settle(2 * bench.full.timing.trefi + 1);
     for (const DramCommand& c : bench.commands) {
       if (c.cycle < bench.full.timing.trefi) first.insert(c.cycle);
     }

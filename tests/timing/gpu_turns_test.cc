@@ -102,6 +102,15 @@ TEST(Turns, AnSmThatForgetsTranslationsAsksForMore) {
   EXPECT_GT(asked("true"), asked("false"));
 }
 
+TEST(Turns, WhatSmsShareForgetsTheOldTenantTooIfAsked) {
+  const auto walks = [](const std::string& flush) {
+    const RunResult result = simulate(request_of(
+        "mm mm", {"tenancy.quantum=1500", "tenancy.switch_cycles=10", "tenancy.flush_shared_on_switch=" + flush}));
+    return number(*tenant_of(result, 0).find("translation"), "walks");
+  };
+  EXPECT_GT(walks("true"), walks("false"));
+}
+
 TEST(Turns, MoreTenantsThanSmsCanTakeThem) {
   const std::vector<std::string> sets{"sm.count=2", "tenancy.quantum=5000", "tenancy.switch_cycles=10"};
   RunRequest request = request_of("mm mm mm", sets);

@@ -33,16 +33,22 @@ TEST(LineTruth, LaunchesOnSeveralStreamsAreNotAccused) {
 
 TEST(LineTruth, PagesMayMoveBetweenLaunches) {
   ScriptedTenants run(crowded_gpu(), {crowd(1, 3)});
-  run.program(0).between_launches = [&] {
-    for (u32 page = 0; page < 12; ++page) run.gpu().remap(TenantId(0), {GuestMemory::kBase + page * 4096});
-  };
+  run.program(0).between_launches = [&] { move_buffer(*run.gpu().tenants()[0].memory); };
   EXPECT_NO_THROW(run.gpu().run({}));
 }
 
 TEST(LineTruth, APageMayNotMoveWhileItsTenantRuns) {
-  ScriptedTenants run(crowded_gpu(), {crowd(1), crowd(2, 2)});
-  run.program(1).between_launches = [&] { run.gpu().remap(TenantId(0), {GuestMemory::kBase}); };
+  // A host that breaks its word: the first tenant's next launch finds the change while one on its other stream runs.
+  ScriptedTenant several = crowd(1, 7);
+  several.streams = 2;
+  ScriptedTenants run(crowded_gpu(), {several, crowd(2, 2)});
+  bool moved = false;
+  run.program(1).between_launches = [&] {
+    moved = true;
+    move_buffer(*run.gpu().tenants()[0].memory);
+  };
   EXPECT_THROW(run.gpu().run({}), ModelError);
+  EXPECT_TRUE(moved);
 }
 
 #ifdef TERRACE_DCHECK  // only dev builds can err
@@ -52,11 +58,7 @@ std::string accusation(const GpuConfig& config, Mistake mistake, u32 spared, std
                        bool pages_move = false) {
   ScriptedTenants run(config, tenants);
   run.gpu().plant(mistake, spared);
-  if (pages_move) {
-    run.program(0).between_launches = [&] {
-      for (u32 page = 0; page < 12; ++page) run.gpu().remap(TenantId(0), {GuestMemory::kBase + page * 4096});
-    };
-  }
+  if (pages_move) run.program(0).between_launches = [&] { move_buffer(*run.gpu().tenants()[0].memory); };
   try {
     run.gpu().run({});
   } catch (const ModelError& error) {

@@ -96,32 +96,6 @@ class ScriptedStream : public InstStream {
     step(block, index(warp) % 64, effect);
     show(block);
   }
-  void step(Block& block, u32 number, Effect& effect) {
-    State& state = block.warps[number];
-    effect.active = width_ == 64 ? ~u64{0} : (u64{1} << width_) - 1;
-    effect.status = WarpStatus::kRunning;
-    effect.action = MemoryAction::kNone;
-    effect.released_warps = effect.shared_lanes = 0;
-    effect.words = 1;
-    effect.atomic = kNoAtomic;
-    effect.atomic_lanes = effect.active;
-    if (state.round == rounds_) return void(effect.status = state.status = WarpStatus::kDone);
-    const ScriptOp& op = script_[state.op];
-    effect.action = op.inst.action;
-    effect.space = op.inst.space;
-    effect.bytes = op.inst.lane_bytes;
-    if (op.address) {
-      for (u32 lane = 0; lane < width_; ++lane)
-        effect.address[lane] = op.address({block.number, number, state.round}, lane);
-    }
-    if (effect.action == MemoryAction::kAtomic || effect.action == MemoryAction::kReduction)
-      effect.atomic = AtomicRef{0};
-    if (++state.op == script_.size()) {
-      state.op = 0;
-      ++state.round;
-    }
-    if (op.inst.cls == InstClass::kBarrier) arrive(block, state, effect);
-  }
   void perform_atomic(AtomicRef, u64 lanes) override { atomic_lanes += static_cast<u64>(std::popcount(lanes)); }
 
   u64 ended = 0, atomic_lanes = 0;
@@ -150,6 +124,32 @@ class ScriptedStream : public InstStream {
       const State& state = block.warps[i];
       block.views[i] = {state.round == rounds_ ? &exit_ : &script_[state.op].inst, 0, state.status};
     }
+  }
+  void step(Block& block, u32 number, Effect& effect) {
+    State& state = block.warps[number];
+    effect.active = width_ == 64 ? ~u64{0} : (u64{1} << width_) - 1;
+    effect.status = WarpStatus::kRunning;
+    effect.action = MemoryAction::kNone;
+    effect.released_warps = effect.shared_lanes = 0;
+    effect.words = 1;
+    effect.atomic = kNoAtomic;
+    effect.atomic_lanes = effect.active;
+    if (state.round == rounds_) return void(effect.status = state.status = WarpStatus::kDone);
+    const ScriptOp& op = script_[state.op];
+    effect.action = op.inst.action;
+    effect.space = op.inst.space;
+    effect.bytes = op.inst.lane_bytes;
+    if (op.address) {
+      for (u32 lane = 0; lane < width_; ++lane)
+        effect.address[lane] = op.address({block.number, number, state.round}, lane);
+    }
+    if (effect.action == MemoryAction::kAtomic || effect.action == MemoryAction::kReduction)
+      effect.atomic = AtomicRef{0};
+    if (++state.op == script_.size()) {
+      state.op = 0;
+      ++state.round;
+    }
+    if (op.inst.cls == InstClass::kBarrier) arrive(block, state, effect);
   }
   void arrive(Block& block, State& state, Effect& effect) {
     effect.status = state.status = WarpStatus::kAtBarrier;

@@ -25,9 +25,8 @@ class Names {
     settle();
   }
 
-  /// Host work. `move` puts a page into another frame.
-  template <class Move>
-  void change(Move&& move) {
+  /// Host work.
+  void change() {
     for (u32 left = 1 + static_cast<u32>(rng_.below(5)); left > 0; --left) {
       const u64 which = 1 + rng_.below(names_.size() - 1);
       switch (rng_.below(7)) {
@@ -44,13 +43,13 @@ class Names {
         case 4:
           if (count(which) > 1) break;
           drop(which);
-          names_.push_back({memory_.allocate("page", page_), groups_++, true, true});
+          names_.push_back({memory_.allocate("page", page_), groups_++, true});
           break;
         case 5:
           memory_.write(names_[which].first, 200)[0] = 1;
           break;
         default:
-          if (count(which) == 1 && !names_[which].fresh) move(names_[which].first);
+          move(which, 1 + rng_.below(names_.size() - 1));
       }
     }
     settle();
@@ -64,7 +63,6 @@ class Names {
     VirtAddr first;
     u32 group;
     bool writable;
-    bool fresh = false;  // it has no frame, or its page changed, since the last launch
   };
   u64 count(u64 which) const {
     return static_cast<u64>(
@@ -77,10 +75,9 @@ class Names {
       if (names_[i].group == names_[which].group) protect(i, false);
     }
     const bool writable = rw_synonyms_ && rng_.below(2) == 0;
-    names_[which].fresh = true;
     names_.push_back(
         {memory_.map_again("name", names_[which].first, writable ? Permission::kReadWrite : Permission::kReadOnly),
-         names_[which].group, writable, true});
+         names_[which].group, writable});
   }
   void protect(u64 which, bool writable) {
     names_[which].writable = writable;
@@ -96,16 +93,25 @@ class Names {
   }
   void drop(u64 which) {
     memory_.free(names_[which].first);
-    for (Name& name : names_) name.fresh |= name.group == names_[which].group;
     names_.erase(names_.begin() + static_cast<i64>(which));
+  }
+  /// Two pages that are freed and allocated anew where they were: each gets the other's frame, for those that were freed last
+  /// are given first.
+  void move(u64 one, u64 other) {
+    if (one == other) return;
+    for (const u64 which : {one, other})
+      if (count(which) > 1) return;
+    for (const u64 which : {one, other}) memory_.free(names_[which].first);
+    for (const u64 which : {one, other})
+      memory_.allocate_at("page", names_[which].first, page_,
+                          names_[which].writable ? Permission::kReadWrite : Permission::kReadOnly);
   }
   void settle() {
     readable_.clear();
     writable_.clear();
-    for (Name& name : names_) {
+    for (const Name& name : names_) {
       readable_.push_back(name.first.raw);
       if (name.writable) writable_.push_back(name.first.raw);
-      name.fresh = false;
     }
   }
 
@@ -201,15 +207,9 @@ void storm(u64 seed, u32 launches, u32 rounds, std::map<std::string, u64>& seen,
   }
   ScriptedTenants run(config, tenants);
   run.gpu().plant(mistake, spared);
-  const bool moves =
-      config.pages.frames != FrameOrder::kFirstTouch;  // a page that nobody touched has no frame to leave
   for (u32 i = 0; i < 2; ++i) {
     *names[i] = std::make_unique<Names>(*run.gpu().tenants()[i].memory, seed * 2 + i, rw);
-    run.program(i).between_launches = [&run, i, moves, its = names[i]] {
-      (*its)->change([&](VirtAddr page) {
-        if (moves) run.gpu().remap(TenantId(i), page);
-      });
-    };
+    run.program(i).between_launches = [its = names[i]] { (*its)->change(); };
   }
   run.gpu().run({.relaunch = false});
   run.gpu().stats().check_identities(!run.gpu().quiet());

@@ -62,7 +62,7 @@ TEST(Pool, UsingAFreedObjectIsCaughtInDebugBuilds) {
   pool.free(handle);
   EXPECT_THROW(pool[handle], ModelError);
   const auto reused = pool.make();
-  EXPECT_THROW(pool[handle], ModelError) << "the slot lives again under another name";
+  EXPECT_THROW(pool[handle], ModelError) << "the entry lives again under another name";
   EXPECT_NO_THROW(pool[reused]);
 }
 #endif

@@ -38,13 +38,6 @@ class SeriesOfTwoUnits : public ::testing::Test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(SeriesNames, NumbersOfUnitsBecomeStarsAndLabelsStay) {
-  EXPECT_EQ(over_all_units("gpu.l2.13.hits{tenant=1}"), "gpu.l2.*.hits{tenant=1}");
-  EXPECT_EQ(over_all_units("gpu.mmu.0.blame.walkers{tenant=0 holder=1}"), "gpu.mmu.*.blame.walkers{tenant=0 holder=1}");
-  EXPECT_EQ(over_all_units("gpu.dispatcher.launches"), "gpu.dispatcher.launches");
-  EXPECT_EQ(over_all_units("gpu.l2_tlb.0.hits"), "gpu.l2_tlb.*.hits");
-}
-
 TEST_F(SeriesOfTwoUnits, ValuesAreWhatGrewInEachEpochSummedOverUnits) {
   units_[0].hits[TenantId{1}] += 100;  // before the series begins
   SummedSeries series(tree_, 10);

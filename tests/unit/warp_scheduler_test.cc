@@ -26,7 +26,7 @@ TEST(Gto, StaysWithAWarpWhileItIsReadyAndThenTakesTheOldest) {
   EXPECT_EQ(picks(*gto, {0b011, 0b111, 0b110, 0b011, 0b010, 0b111}), (std::vector<u32>{0, 0, 2, 0, 1, 1}));
 }
 
-TEST(Gto, ANewWarpInTheSameSlotIsTheYoungest) {
+TEST(Gto, ANewWarpInTheSamePlaceIsTheYoungest) {
   const auto gto = Registry<WarpScheduler>::instance().make("gto", {});
   for (const u32 warp : {0, 1, 2}) gto->started(warp, warp, TenantId(0));
   EXPECT_EQ(gto->pick(0b100), 2u);

@@ -29,8 +29,9 @@ void Cpu::shoot_down(Cycle now) {
   fbt_.shoot_down(spaces_.key_of(tenant, page), now);
 }
 
+/// SMs have no TLBs of their own: translation stands behind the L2.
 void Cpu::flush(Cycle now) {
-  translations_.flush();
+  translations_.flush_shared();
   fbt_.shoot_down_all(now);
 }
 

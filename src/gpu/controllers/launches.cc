@@ -139,7 +139,9 @@ void Launches::follow_allocations(TenantId tenant, Cycle now) {
   if (changes.empty()) return;
   refuse_synonyms(tenant);
   const auto changed = wiring_.spaces.cover(tenant, changes);
-  if (!changed.empty()) wiring_.host_writes.follow(tenant, changed, now);
+  if (changed.empty()) return;
+  SIM_CHECK(!wiring_.dispatcher.running(tenant), "pages of tenant {} change while its kernel runs", index(tenant));
+  wiring_.host_writes.follow(tenant, changed, now);
 }
 
 /// Virtual caches without a forward-backward table keep each name of a line apart: writes under one are not seen under another.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "engine/archive.h"
 #include "engine/check.h"
@@ -18,6 +20,7 @@ Partition::Partition(Wiring wiring, std::unique_ptr<SmPartitioner> policy, SmPla
       plan_(std::move(plan)),
       phases_(wiring_.sms.size(), Phase::kRunning),
       leaving_since_(wiring_.sms.size(), kNever),
+      former_(wiring_.sms.size(), 0),
       gated_(wiring_.sms.size(), 0),
       owned_(wiring_.sms.size()),
       needs_(wiring_.tenants.count()) {}
@@ -88,11 +91,16 @@ void Partition::carry_out(const SmPlan& plan, Cycle now) {
     if (before == after) continue;
     if (before) ++stats_.sms_taken[*before];
     if (after) ++stats_.sms_given[*after];
+    if (before) former_[sm] |= u32{1} << index(*before);
+    if (after) former_[sm] &= ~(u32{1} << index(*after));
   }
   plan_ = plan;
   for (u32 sm = 0; sm < plan_.sms.size(); ++sm) {
     const bool leaving = foreign_blocks(sm);
-    if (!leaving) leaving_since_[sm] = kNever;
+    if (!leaving) {
+      leaving_since_[sm] = kNever;
+      forget_former(sm);
+    }
     if (leaving && leaving_since_[sm] == kNever) leaving_since_[sm] = now;
     enter(sm, phase_of(sm, now), now);
   }
@@ -195,7 +203,10 @@ void Partition::enter(u32 sm, Phase phase, Cycle now) {
 void Partition::follow_leaving(Cycle now) {
   for (u32 sm = 0; sm < phases_.size(); ++sm) {
     if (leaving_since_[sm] != kNever && phases_[sm] != Phase::kPreempting) {
-      if (!foreign_blocks(sm)) leaving_since_[sm] = kNever;
+      if (!foreign_blocks(sm)) {
+        leaving_since_[sm] = kNever;
+        forget_former(sm);
+      }
       settle(now);
       enter(sm, phase_of(sm, now), now);
     }
@@ -219,7 +230,16 @@ void Partition::preempt(u32 sm, Cycle now) {
   // Blocks that ended by themselves may still be on their way to the dispatcher; they need nothing of the SM any more.
   settle(now);
   leaving_since_[sm] = kNever;
+  forget_former(sm);
   enter(sm, plan_.sms[sm].stalled ? Phase::kStalled : Phase::kRunning, now);
+}
+
+/// The last block of tenants that had the SM before has left it: whoever walks for them next does so elsewhere.
+void Partition::forget_former(u32 sm) {
+  u32 tenants = std::exchange(former_[sm], 0);
+  if (!wiring_.config.tenancy.flush_shared_on_switch) return;
+  for (; tenants != 0; tenants &= tenants - 1)
+    wiring_.translations.flush_core(SmId(sm), TenantId(std::countr_zero(tenants)));
 }
 
 /// An SM that is stalled may be all that has work: somebody must be awake when the partitioner is asked next.
@@ -234,7 +254,7 @@ void Partition::archive(Archive& a) {
   a.part("partitioner");
   a(*policy_);
   a.part("partition");
-  a(plan_, phases_, leaving_since_, since_, gated_, owned_, needs_, decisions_, move_, epochs_seen_);
+  a(plan_, phases_, leaving_since_, former_, since_, gated_, owned_, needs_, decisions_, move_, epochs_seen_);
 }
 
 void Partition::describe(StatTree& tree) {

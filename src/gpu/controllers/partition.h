@@ -15,6 +15,7 @@
 #include "gpu/controller.h"
 #include "gpu/tenant_activity.h"
 #include "gpu/tenant_table.h"
+#include "gpu/translations.h"
 #include "stats/stat_fields.h"
 #include "tenancy/block_dispatcher.h"
 #include "tenancy/sm_partitioner.h"
@@ -52,6 +53,7 @@ class Partition final : public Controller {
     UnitId dispatcher_unit;
     const std::vector<std::unique_ptr<Sm>>& sms;
     const std::vector<std::unique_ptr<Link<BlockStart>>>& starts;
+    Translations& translations;
   };
   /// `plan` is how the machine was built.
   Partition(Wiring wiring, std::unique_ptr<SmPartitioner> policy, SmPlan plan);
@@ -91,6 +93,7 @@ class Partition final : public Controller {
   void enter(u32 sm, Phase phase, Cycle now);
   void follow_leaving(Cycle now);
   void preempt(u32 sm, Cycle now);
+  void forget_former(u32 sm);
   void stay_awake(Cycle now);
 
   Wiring wiring_;
@@ -98,8 +101,9 @@ class Partition final : public Controller {
   SmPlan plan_;
   std::vector<Phase> phases_;         // by SM
   std::vector<Cycle> leaving_since_;  // by SM: since when blocks are there that may not stay; kNever: there are none
-  Cycle since_ = 0;                   // cycles are counted from here
-  std::vector<u64> gated_;            // by SM
+  std::vector<u32> former_;  // by SM: whose it was, a bit each, until it is flushed (tenancy.flush_shared_on_switch)
+  Cycle since_ = 0;          // cycles are counted from here
+  std::vector<u64> gated_;   // by SM
   std::vector<std::array<u64, kMaxTenants>> owned_;
   std::vector<SmRoom> needs_;  // by tenant: of its blocks when last looked at
   std::vector<SmDecision> decisions_;

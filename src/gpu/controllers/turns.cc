@@ -50,6 +50,7 @@ void Turns::finish_switch(TenantId next, Cycle now) {
   }
   wiring_.dispatcher.give_turn(next, resume);
   if (other && turn_.tenant) {
+    if (wiring_.config.flush_shared_on_switch) wiring_.translations.flush_tenant(*turn_.tenant);
     ++stats_.switches;
     if (spans_) spans_->add({next, turn_.tenant, turn_.begins, resume});
   }

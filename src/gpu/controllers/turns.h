@@ -12,6 +12,7 @@
 #include "gpu/config.h"
 #include "gpu/controller.h"
 #include "gpu/tenant_table.h"
+#include "gpu/translations.h"
 #include "stats/stat_fields.h"
 #include "tenancy/block_dispatcher.h"
 #include "wire/timeline.h"
@@ -38,6 +39,7 @@ class Turns final : public Controller {
     BlockDispatcher& dispatcher;
     const std::vector<std::unique_ptr<Sm>>& sms;
     const std::vector<std::unique_ptr<Link<BlockStart>>>& starts;
+    Translations& translations;
   };
   explicit Turns(Wiring wiring) : wiring_(wiring) {}
 

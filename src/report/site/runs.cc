@@ -8,8 +8,8 @@
 #include "engine/check.h"
 #include "report/cells.h"
 #include "run/blame_table.h"
-#include "stats/summed_series.h"
 #include "sweep/mix_name.h"
+#include "text/unit_names.h"
 
 namespace terrace {
 

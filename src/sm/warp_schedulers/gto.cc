@@ -16,17 +16,17 @@ class GtoWarpScheduler final : public WarpScheduler {
   };
   GtoWarpScheduler(const Context&, Params) {}
 
-  void started(u32 slot, u64 age, TenantId) override {
-    age_[slot] = age;
-    if (slot == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
+  void started(u32 place, u64 age, TenantId) override {
+    age_[place] = age;
+    if (place == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
   }
 
   u32 pick(u64 candidates) override {
     if (last_ != kNobody && (candidates >> last_ & 1)) return last_;
     u32 oldest = static_cast<u32>(std::countr_zero(candidates));
     for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
-      const u32 slot = static_cast<u32>(std::countr_zero(left));
-      if (age_[slot] < age_[oldest]) oldest = slot;
+      const u32 place = static_cast<u32>(std::countr_zero(left));
+      if (age_[place] < age_[oldest]) oldest = place;
     }
     return last_ = oldest;
   }

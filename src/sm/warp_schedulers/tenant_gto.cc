@@ -17,12 +17,12 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
   };
   TenantGtoWarpScheduler(const Context&, Params) { last_warp_.fill(kNobody); }
 
-  void started(u32 slot, u64 age, TenantId tenant) override {
-    for (u64& warps : warps_) warps &= ~(u64{1} << slot);
-    warps_[index(tenant)] |= u64{1} << slot;
-    age_[slot] = age;
+  void started(u32 place, u64 age, TenantId tenant) override {
+    for (u64& warps : warps_) warps &= ~(u64{1} << place);
+    warps_[index(tenant)] |= u64{1} << place;
+    age_[place] = age;
     for (u32& last : last_warp_) {
-      if (last == slot) last = kNobody;  // a new warp does not inherit the turn of the one before it
+      if (last == place) last = kNobody;  // a new warp does not inherit the turn of the one before it
     }
   }
 
@@ -44,8 +44,8 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
     if (last != kNobody && (candidates >> last & 1)) return last;
     u32 oldest = static_cast<u32>(std::countr_zero(candidates));
     for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
-      const u32 slot = static_cast<u32>(std::countr_zero(left));
-      if (age_[slot] < age_[oldest]) oldest = slot;
+      const u32 place = static_cast<u32>(std::countr_zero(left));
+      if (age_[place] < age_[oldest]) oldest = place;
     }
     return oldest;
   }

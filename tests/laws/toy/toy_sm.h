@@ -70,16 +70,16 @@ class Sm final : public Unit {
 
   void sleep(u8 warp, Cycle until) {
     wheel_[until % kWheel] |= u64{1} << warp;
-    slots_ |= u64{1} << until % kWheel;
+    in_use_ |= u64{1} << until % kWheel;
   }
   void wake_sleeping_warps(Cycle now) {
-    // Every slot since the last visit has been due.
-    if (slots_ == 0) return void(visited_ = now);
+    // Every entry since the last visit has been due.
+    if (in_use_ == 0) return void(visited_ = now);
     for (; visited_ < now; ++visited_) {
       const u32 slot = (visited_ + 1) % kWheel;
       ready_ |= std::exchange(wheel_[slot], 0);
-      slots_ &= ~(u64{1} << slot);
-      if (slots_ == 0) visited_ = now - 1;
+      in_use_ &= ~(u64{1} << slot);
+      if (in_use_ == 0) visited_ = now - 1;
     }
   }
   void accept_replies(Cycle now) {
@@ -186,8 +186,8 @@ class Sm final : public Unit {
     // What unblocks a head (a reply, a translation, a place on a link) wakes this unit anyway.
     const bool can_access = !blocked_ && (!retry_.empty() || !queue_.empty());
     if (can_issue || can_access) return now + 1;
-    if (slots_ == 0 || world_.has(Mistake::kForgottenWake)) return replies.next_arrival() > now ? kNever : now + 1;
-    const u32 next = static_cast<u32>(std::countr_zero(std::rotr(slots_, static_cast<int>((now + 1) % kWheel))));
+    if (in_use_ == 0 || world_.has(Mistake::kForgottenWake)) return replies.next_arrival() > now ? kNever : now + 1;
+    const u32 next = static_cast<u32>(std::countr_zero(std::rotr(in_use_, static_cast<int>((now + 1) % kWheel))));
     return now + 1 + next;
   }
 
@@ -204,7 +204,7 @@ class Sm final : public Unit {
   bool blocked_ = false;
   u64 ready_ = 0, left_ = 0;
   u64 wheel_[kWheel] = {};
-  u64 slots_ = 0;
+  u64 in_use_ = 0;
   Cycle visited_ = 0;
   Cycle stalled_since_ = kNever;
 };

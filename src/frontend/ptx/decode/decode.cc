@@ -375,10 +375,10 @@ void apply_placement(const DecodedFunction& decoded, u32 stride, u32 predicate_n
     const auto name = [&](const std::vector<u32>& list, u8& count, u8 first) {
       for (const u32 reg : list) {
         const u32 place = decoded.placement.place[reg];
-        const u32 slots = slots_of(registers[reg].type);
-        const u32 names = std::max(slots, 1u);
+        const u32 rows = rows_of(registers[reg].type);
+        const u32 names = std::max(rows, 1u);
         for (u32 s = 0; s < names; ++s) {
-          const u16 value = static_cast<u16>((slots == 0 ? predicate_names : 0) + place + s);
+          const u16 value = static_cast<u16>((rows == 0 ? predicate_names : 0) + place + s);
           const auto begin = facts.registers.begin() + first, end = begin + count;
           if (std::find(begin, end, value) != end) continue;
           SIM_CHECK(end != facts.registers.end(), "line {} names too many registers", facts.line);
@@ -404,7 +404,7 @@ class CallChains {
     for (u32 round = 0; round < count; ++round)
       for (u32 f = count; f-- > 0;) update(f);
     const Need& kernel = needs_[0];
-    code_.slots_total = kernel.slots;
+    code_.rows_total = kernel.rows;
     code_.predicates_total = kernel.predicates;
     code_.params_total = kernel.params;
     code_.local_bytes = kernel.local;
@@ -414,7 +414,7 @@ class CallChains {
 
  private:
   struct Need {
-    u32 slots = 0, predicates = 0, params = 0, local = 0, live = 0;
+    u32 rows = 0, predicates = 0, params = 0, local = 0, live = 0;
   };
 
   void update(u32 f) {
@@ -426,14 +426,14 @@ class CallChains {
       for (const u32 called : callees_of(code_, inst)) {
         if (reaches(called, f)) continue;
         const Need& callee = needs_[called];
-        deepest.slots = std::max(deepest.slots, callee.slots);
+        deepest.rows = std::max(deepest.rows, callee.rows);
         deepest.predicates = std::max(deepest.predicates, callee.predicates);
         deepest.params = std::max(deepest.params, callee.params);
         deepest.local = std::max(deepest.local, callee.local);
         live = std::max(live, functions_[f].liveness.live_after[i - image.first] + callee.live);
       }
     }
-    need.slots = image.slots + deepest.slots;
+    need.rows = image.rows + deepest.rows;
     need.predicates = image.predicates + deepest.predicates;
     need.params = image.param_bytes + deepest.params;
     need.local = image.local_bytes + deepest.local;
@@ -471,7 +471,7 @@ FunctionImage image_of(const DecodedFunction& decoded, const Code& code) {
   image.source = &decoded.decoder.function;
   image.first = decoded.decoder.first;
   image.end = image.first + static_cast<u32>(decoded.decoder.uses.size());
-  image.slots = decoded.placement.slots;
+  image.rows = decoded.placement.rows;
   image.predicates = decoded.placement.predicates;
   image.max_live = decoded.liveness.max_live;
   image.local_bytes = static_cast<u32>((image.source->local_bytes + 15) / 16 * 16);
@@ -505,17 +505,17 @@ Code decode_kernel(const Module& module, const Function& kernel, const std::map<
     decoded.push_back({{decoder, *function, 0, {}, {}}, {}, {}});
     decode_body(decoded.back());
   }
-  u32 slots = 0, predicates = 0;
+  u32 rows = 0, predicates = 0;
   for (const DecodedFunction& function : decoded) {
     code.functions.push_back(image_of(function, code));
-    slots = std::max(slots, function.placement.slots);
+    rows = std::max(rows, function.placement.rows);
     predicates = std::max(predicates, function.placement.predicates);
   }
   constexpr u32 kMostNames = 60'000;  // scoreboard names are 16 bits wide
-  if (slots + predicates > kMostNames)
-    input_error("{}:{}: kernel {} keeps {} registers at once; split it", module.file, kernel.line, kernel.name, slots);
-  code.scoreboard_names = slots + predicates;
-  for (const DecodedFunction& function : decoded) apply_placement(function, stride, slots);
+  if (rows + predicates > kMostNames)
+    input_error("{}:{}: kernel {} keeps {} registers at once; split it", module.file, kernel.line, kernel.name, rows);
+  code.scoreboard_names = rows + predicates;
+  for (const DecodedFunction& function : decoded) apply_placement(function, stride, rows);
   CallChains(code, decoded).run();
   code.static_shared_bytes = decoder.layout.static_shared_bytes;
   return code;

@@ -97,7 +97,7 @@ class Decoding {
   u32 operands() const { return static_cast<u32>(statement.operands.size()); }
   const Operand& operand(u32 index) const { return statement.operands[index]; }
 
-  /// A data operand: a register of as many slots as the type needs, or a constant.
+  /// A data operand: a register of as many rows as the type needs, or a constant.
   void source(u32 field, u32 operand_index, Type type);
   void source(u32 field, const Operand& operand, Type type);
   void destination(u32 field, u32 operand_index, Type type);
@@ -110,8 +110,8 @@ class Decoding {
   void list_source(const Operand& operand, Type type);
   void list_value(u32 value);
   void list_destination(const Operand& operand, Type type);
-  /// The register's width in slots, 0 for a predicate; SIM_CHECKs that it is a register.
-  u32 slots(const Operand& operand) const;
+  /// The register's width in rows, 0 for a predicate; SIM_CHECKs that it is a register.
+  u32 rows(const Operand& operand) const;
   bool is_predicate(const Operand& operand) const;
   /// A row in the constant pool that holds this value in every lane.
   u32 pool_place(u64 bits, bool wide);

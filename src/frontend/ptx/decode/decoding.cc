@@ -136,8 +136,8 @@ void Decoding::write(u32 field, u32 reg) {
   decoder_.patches.push_back({static_cast<u32>(decoder_.kernel.code.insts.size()), field, reg});
 }
 
-u32 Decoding::slots(const Operand& operand) const {
-  return operand.kind == OperandKind::kRegister ? slots_of(function().registers[operand.index].type) : 0;
+u32 Decoding::rows(const Operand& operand) const {
+  return operand.kind == OperandKind::kRegister ? rows_of(function().registers[operand.index].type) : 0;
 }
 
 bool Decoding::is_predicate(const Operand& operand) const {
@@ -186,7 +186,7 @@ void Decoding::source(u32 field, const Operand& operand, Type type) {
     refuse("special register {} can be read by mov only; move it to a register first", operand.name);
   if (operand.kind != OperandKind::kRegister) refuse("operand '{}' must be a register or a constant", operand.name);
   const Type held = function().registers[operand.index].type;
-  if (held == Type::kPred || slots_of(held) != slots_of(type))
+  if (held == Type::kPred || rows_of(held) != rows_of(type))
     refuse("register {} of type .{} does not fit an operand of type .{}", operand.name, ptx::type_name(held),
            ptx::type_name(type));
   read(field, operand.index);
@@ -195,7 +195,7 @@ void Decoding::source(u32 field, const Operand& operand, Type type) {
 void Decoding::destination(u32 field, const Operand& operand, Type type) {
   if (operand.kind != OperandKind::kRegister) refuse("the result needs a register, found '{}'", operand.name);
   const Type held = function().registers[operand.index].type;
-  if (held == Type::kPred || slots_of(held) != slots_of(type))
+  if (held == Type::kPred || rows_of(held) != rows_of(type))
     refuse("register {} of type .{} does not fit a result of type .{}", operand.name, ptx::type_name(held),
            ptx::type_name(type));
   write(field, operand.index);

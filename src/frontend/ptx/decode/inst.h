@@ -75,7 +75,7 @@ struct CallSite {
 struct FunctionImage {
   const Function* source = nullptr;
   u32 first = 0, end = 0;  // in Code::insts; `end` is where returning lanes meet
-  u32 slots = 0;           // 32-bit register slots of a window
+  u32 rows = 0;            // of 32-bit registers, in a window
   u32 predicates = 0;
   u32 max_live = 0;  // 32-bit registers live at once, calls not counted
   u32 local_bytes = 0, param_bytes = 0;
@@ -97,9 +97,9 @@ struct Code {
   u32 local_bytes = 0;     // per thread, all frames of the deepest chain of calls without recursion
   bool recursive = false;  // it needs a stack beyond that
   u32 static_shared_bytes = 0;
-  bool uses_grid_workspace = false;                             // barriers of the whole grid
-  bool uses_heap = false;                                       // malloc and free
-  u32 slots_total = 0, predicates_total = 0, params_total = 0;  // deepest chain of calls without recursion
+  bool uses_grid_workspace = false;                            // barriers of the whole grid
+  bool uses_heap = false;                                      // malloc and free
+  u32 rows_total = 0, predicates_total = 0, params_total = 0;  // deepest chain of calls without recursion
 };
 
 /// One of the functions that a call through a pointer may reach: Inst::target of them are in Code::lists, by address.

@@ -87,7 +87,7 @@ class LivenessAnalysis {
     for (u32 w = 0; w < set.size(); ++w)
       for (u64 rest = set[w]; rest != 0; rest &= rest - 1) f(w * 64 + static_cast<u32>(std::countr_zero(rest)));
   }
-  u32 slots(u32 reg) const { return slots_of(decoded_.function.registers[reg].type); }
+  u32 rows(u32 reg) const { return rows_of(decoded_.function.registers[reg].type); }
 
   void walk_block(u32 b) {
     const u32 first = flow_.blocks[b].first - decoded_.first, end = flow_.blocks[b].end - decoded_.first;
@@ -98,22 +98,22 @@ class LivenessAnalysis {
     for_each(live_out_[b], [&](u32 reg) { extend(reg, 2 * end - 1, 2 * end - 1); });
     Bits live = live_out_[b];
     u32 weight = 0;
-    for_each(live, [&](u32 reg) { weight += slots(reg); });
+    for_each(live, [&](u32 reg) { weight += rows(reg); });
     for (u32 i = end; i-- > first;) {
       const Uses& u = decoded_.uses[i];
       result_.live_after[i] = weight;
       u32 with_results = weight;
-      for (const u32 reg : u.writes) with_results += test(live, reg) ? 0 : slots(reg);
+      for (const u32 reg : u.writes) with_results += test(live, reg) ? 0 : rows(reg);
       result_.max_live = std::max(result_.max_live, with_results);
       // A result may take the place of an operand that dies here only if lanes do not mix and widths agree.
       bool early = !u.elementwise || u.writes.size() > 1;
       for (const u32 r : u.reads)
-        for (const u32 w : u.writes) early |= slots(r) != 0 && slots(r) != slots(w);
+        for (const u32 w : u.writes) early |= rows(r) != 0 && rows(r) != rows(w);
       for (const u32 reg : u.writes) extend(reg, 2 * i + (early ? 0 : 1), 2 * i + 1);
       for (const u32 reg : u.reads) extend(reg, 2 * i, 2 * i);
       step_back(i + decoded_.first, live);
       weight = 0;
-      for_each(live, [&](u32 reg) { weight += slots(reg); });
+      for_each(live, [&](u32 reg) { weight += rows(reg); });
       result_.max_live = std::max(result_.max_live, weight);
     }
   }
@@ -147,7 +147,7 @@ Placement place_registers(const Function& function, const Liveness& liveness) {
   std::array<std::vector<u32>, 3> free;
   for (const u32 reg : order) {
     const auto range = liveness.ranges[reg];
-    auto& places = free[slots_of(function.registers[reg].type)];
+    auto& places = free[rows_of(function.registers[reg].type)];
     const auto found = std::find_if(places.begin(), places.end(), [&](u32 end) { return end <= range.start; });
     result.place[reg] = static_cast<u32>(found - places.begin());
     if (found == places.end())
@@ -158,11 +158,11 @@ Placement place_registers(const Function& function, const Liveness& liveness) {
   // Double words first, so that they are aligned.
   const u32 pairs = static_cast<u32>(free[2].size());
   for (const u32 reg : order) {
-    const u32 slots = slots_of(function.registers[reg].type);
-    if (slots == 2) result.place[reg] *= 2;
-    if (slots == 1) result.place[reg] += 2 * pairs;
+    const u32 rows = rows_of(function.registers[reg].type);
+    if (rows == 2) result.place[reg] *= 2;
+    if (rows == 1) result.place[reg] += 2 * pairs;
   }
-  result.slots = 2 * pairs + static_cast<u32>(free[1].size());
+  result.rows = 2 * pairs + static_cast<u32>(free[1].size());
   result.predicates = static_cast<u32>(free[0].size());
   return result;
 }

@@ -26,11 +26,11 @@ struct Liveness {
 
 Liveness analyse_liveness(const FunctionDecoder& decoded, const ControlFlow& flow);
 
-/// Register -> first slot of the window, or index of the predicate. First fit in order of start (linear scan), among
+/// Register -> first row of the window, or index of the predicate. First fit in order of start (linear scan), among
 /// places of one width.
 struct Placement {
   std::vector<u32> place;
-  u32 slots = 0, predicates = 0;
+  u32 rows = 0, predicates = 0;
 };
 Placement place_registers(const Function& function, const Liveness& liveness);
 

@@ -64,7 +64,7 @@ void Machine::release(Block& block, u32 id, Effect* effect) {
     warp.status = WarpStatus::kRunning;
     const Frame& frame = warp.frame();
     if (warp.reduction == kReducePopc) {
-      u32* row = warp.registers.data() + u64{frame.slot_base} * stride_ + warp.reduction_place / 4;
+      u32* row = warp.registers.data() + u64{frame.row_base} * stride_ + warp.reduction_place / 4;
       for (u64 lanes = warp.active; lanes != 0; lanes &= lanes - 1) row[std::countr_zero(lanes)] = barrier.votes;
     } else if (warp.reduction != kNoReduction) {
       const bool holds = warp.reduction == kReduceAnd ? barrier.votes == barrier.threads : barrier.votes != 0;

@@ -133,7 +133,7 @@ void take_target(Decoding& d, const Operand& operand) {
   u32 offset = static_cast<u32>(operand.offset);
   bool narrow = false;
   if (!operand.parts.empty() && operand.parts[0].kind == OperandKind::kRegister) {
-    narrow = d.slots(operand.parts[0]) == 1;
+    narrow = d.rows(operand.parts[0]) == 1;
     d.list_source(operand.parts[0], narrow ? Type::kB32 : Type::kB64);
   } else {
     d.list_value(kNoOperand);

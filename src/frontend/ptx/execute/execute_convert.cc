@@ -223,7 +223,7 @@ void decode_tf32(Decoding& d) {
 
 /// The type an operand occupies: the cvt's own, or the 64-bit register it sits in.
 Type held_type(Decoding& d, const Operand& operand, Type type, u8 flag) {
-  if (bytes_of(type) >= 8 || d.slots(operand) != 2) return type;
+  if (bytes_of(type) >= 8 || d.rows(operand) != 2) return type;
   if (is_float(type)) d.refuse("register {} is wider than type .{}", operand.name, type_name(type));
   d.inst.flags |= flag;
   return Type::kB64;

@@ -269,7 +269,7 @@ bool data_is_wide(Decoding& d, const Operand& data, Type type) {
       if (part.kind == OperandKind::kRegister) first = first == nullptr ? &part : first;
   }
   if (first == nullptr || first->kind != OperandKind::kRegister) return bytes_of(type) == 8;
-  const bool wide = d.slots(*first) == 2;
+  const bool wide = d.rows(*first) == 2;
   if (!wide && bytes_of(type) == 8) d.refuse("register {} is too narrow for type .{}", first->name, type_name(type));
   return wide;
 }

@@ -33,7 +33,7 @@ struct Row {
 template <class T>
 using RawOf = typename Row<T>::Raw;
 
-/// A row of registers, with the width of T's slot.
+/// A row of registers, of words or of double words, whichever hold a T.
 template <class T, bool kDouble = sizeof(T) == 8>
 struct RowPointer {
   using type = Word*;

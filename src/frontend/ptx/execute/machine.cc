@@ -382,7 +382,7 @@ void Machine::prepare_warp(Block& block, Warp& warp, u32 number) {
   warp.stack.clear();
   warp.frames.assign(1, Frame{});
   warp.frame().full = warp.alive;
-  warp.registers.assign(u64{code.slots_total} * stride_, 0);
+  warp.registers.assign(u64{code.rows_total} * stride_, 0);
   warp.params.assign(u64{code.params_total} / 4 * stride_, 0);
   warp.predicates.assign(code.predicates_total, 0);
 }
@@ -418,7 +418,7 @@ bool Machine::gather_lanes(Warp& warp, const Inst& inst, u64 active) const {
     const u8* row = inst.members & kInPool
                         ? reinterpret_cast<const u8*>(warp.code->pool.data()) + (inst.members & ~kInPool)
                         : reinterpret_cast<const u8*>(warp.registers.data()) +
-                              u64{warp.frame().slot_base} * stride_ * 4 + inst.members;
+                              u64{warp.frame().row_base} * stride_ * 4 + inst.members;
     needed = active;
     for (u64 rest = active; rest != 0; rest &= rest - 1) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
@@ -466,7 +466,7 @@ void Machine::execute(WarpRef ref, Cycle now, StoreLog& stores, Effect& effect) 
               active,
               active == warp.full,
               stride_,
-              reinterpret_cast<u8*>(warp.registers.data()) + u64{frame.slot_base} * stride_ * 4,
+              reinterpret_cast<u8*>(warp.registers.data()) + u64{frame.row_base} * stride_ * 4,
               reinterpret_cast<const u8*>(code.pool.data()),
               warp.predicates.data() + frame.predicate_base};
   if (inst.flow == Flow::kNext) {
@@ -539,7 +539,7 @@ void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
   Frame callee;
   callee.function = function;
   callee.call = call;
-  callee.slot_base = std::max(caller.slot_base + from.slots, free_slots(warp, code));
+  callee.row_base = std::max(caller.row_base + from.rows, free_row(warp, code));
   callee.predicate_base = caller.predicate_base + from.predicates;
   callee.param_base = caller.param_base + from.param_bytes;
   callee.local_base = caller.local_base + from.local_bytes;
@@ -553,8 +553,8 @@ void Machine::enter_call(Execution& x, u32 function, u32 call, u64 lanes) {
                     to.source->name, warp.frames.size(), x.launch.local_bytes, most_frames()));
   }
   // Recursion goes deeper than the chain of calls that storage was sized for.
-  const u64 slots = u64{callee.slot_base + to.slots} * stride_;
-  if (warp.registers.size() < slots) warp.registers.resize(slots, 0);
+  const u64 words = u64{callee.row_base + to.rows} * stride_;
+  if (warp.registers.size() < words) warp.registers.resize(words, 0);
   const u64 params = u64{callee.param_base + to.param_bytes} / 4 * stride_;
   if (warp.params.size() < params) warp.params.resize(params, 0);
   if (warp.predicates.size() < callee.predicate_base + to.predicates)

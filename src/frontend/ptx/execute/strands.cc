@@ -12,7 +12,7 @@ bool same(const Suspended& a, const Suspended& b) {
 }
 
 bool same(const Frame& a, const Frame& b) {
-  return a.function == b.function && a.call == b.call && a.slot_base == b.slot_base && a.depth == b.depth;
+  return a.function == b.function && a.call == b.call && a.row_base == b.row_base && a.depth == b.depth;
 }
 
 /// Whether the lanes of the strand would do from here on what the running ones do.
@@ -123,11 +123,11 @@ bool take_next(Warp& warp) {
   return true;
 }
 
-u32 free_slots(const Warp& warp, const Code& code) {
+u32 free_row(const Warp& warp, const Code& code) {
   u32 first = 0;
   for (const Strand& strand : warp.strands) {
     const Frame& top = strand.frames.back();
-    first = std::max(first, top.slot_base + code.functions[top.function].slots);
+    first = std::max(first, top.row_base + code.functions[top.function].rows);
   }
   return first;
 }

@@ -52,6 +52,6 @@ bool gather(Warp& warp, u64 needed);
 bool take_next(Warp& warp);
 
 /// The first row of registers that no other strand uses.
-u32 free_slots(const Warp& warp, const Code& code);
+u32 free_row(const Warp& warp, const Code& code);
 
 }  // namespace terrace::ptx

@@ -1,6 +1,6 @@
 // The state of warps and blocks of the PTX machine. It is plain data: a block can be written to bytes and read back.
 //
-// Registers lie lane by lane: a 32-bit slot is one row of `stride` words, a 64-bit value two rows taken together as one
+// Registers lie lane by lane: a 32-bit register is one row of `stride` words, a 64-bit value two rows taken together as one
 // row of double words, a predicate a mask of lanes. `stride` is 32, or 64 for wider warps: lanes beyond the warp's
 // width are computed along with the others and never looked at.
 // SPDX-License-Identifier: MIT
@@ -40,7 +40,7 @@ struct Suspended {
 struct Frame {
   u32 function = 0;
   u32 call = 0;  // Code::calls, for the results
-  u32 slot_base = 0, predicate_base = 0, param_base = 0, local_base = 0;
+  u32 row_base = 0, predicate_base = 0, param_base = 0, local_base = 0;
   u32 depth = 0;  // of the stack, when all lanes of the frame run together
   u64 full = 0;   // lanes that entered
 };

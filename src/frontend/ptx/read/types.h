@@ -65,8 +65,8 @@ constexpr bool is_signed(Type type) {
 constexpr bool is_integer(Type type) {
   return facts(type).family == 'u' || facts(type).family == 's' || facts(type).family == 'b';
 }
-/// How many 32-bit slots a register of this type takes: none for predicates, which live in lane masks.
-constexpr u32 slots_of(Type type) {
+/// How many 32-bit rows a register of this type takes: none for predicates, which live in lane masks.
+constexpr u32 rows_of(Type type) {
   return type == Type::kPred ? 0 : (bytes_of(type) + 3) / 4;
 }
 
