@@ -169,7 +169,7 @@ class Channel final : public Unit {
     if (is_logged()) [[unlikely]]
       log({kind, bank, cycle, row, closes});
   }
-  void log(const DramCommand& command);
+  [[gnu::cold, gnu::noinline]] void log(const DramCommand& command);
 
   DramConfig config_;
   u32 index_;  // among the channels of its part of memory

@@ -20,7 +20,10 @@ class RowQueue {
 
   /// At most `most` requests, named by entries below `entries`.
   RowQueue(u32 banks, u32 most, u32 entries)
-      : most_(most), banks_(banks), nodes_(entries), buckets_(std::bit_ceil(kBucketsPerRequest * std::max(most, 1u)), kNone) {
+      : most_(most),
+        banks_(banks),
+        nodes_(entries),
+        buckets_(std::bit_ceil(kBucketsPerRequest * std::max(most, 1u)), kNone) {
     shift_ = 64 - static_cast<u32>(std::countr_zero(buckets_.size()));
   }
 

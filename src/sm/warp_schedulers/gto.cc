@@ -1,9 +1,7 @@
 // Greedy then oldest: the warp that issued last goes on while it can; otherwise the one that has been on the SM
 // longest. Slot: WarpScheduler (sm/warp_scheduler.h).
 // SPDX-License-Identifier: MIT
-#include <array>
-#include <bit>
-
+#include "sm/warp_ages.h"
 #include "sm/warp_scheduler.h"
 
 namespace terrace {
@@ -16,24 +14,19 @@ class GtoWarpScheduler final : public WarpScheduler {
   };
   GtoWarpScheduler(const Context&, Params) {}
 
-  void started(u32 place, u64 age, TenantId) override {
-    age_[place] = age;
+  void started(u32 place, u64, TenantId) override {
+    ages_.started(place);
     if (place == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
   }
 
   u32 pick(u64 candidates) override {
     if (last_ != kNobody && (candidates >> last_ & 1)) return last_;
-    u32 oldest = static_cast<u32>(std::countr_zero(candidates));
-    for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
-      const u32 place = static_cast<u32>(std::countr_zero(left));
-      if (age_[place] < age_[oldest]) oldest = place;
-    }
-    return last_ = oldest;
+    return last_ = ages_.oldest(candidates);
   }
-  void archive(Archive& a) override { a(age_, last_); }
+  void archive(Archive& a) override { a(ages_, last_); }
 
  private:
-  std::array<u64, 64> age_{};
+  WarpAges ages_;
   static constexpr u32 kNobody = 64;
   u32 last_ = kNobody;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "sm/warp_ages.h"
 #include "sm/warp_scheduler.h"
 
 namespace terrace {
@@ -17,10 +18,10 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
   };
   TenantGtoWarpScheduler(const Context&, Params) { last_warp_.fill(kNobody); }
 
-  void started(u32 place, u64 age, TenantId tenant) override {
+  void started(u32 place, u64, TenantId tenant) override {
     for (u64& warps : warps_) warps &= ~(u64{1} << place);
     warps_[index(tenant)] |= u64{1} << place;
-    age_[place] = age;
+    ages_.started(place);
     for (u32& last : last_warp_) {
       if (last == place) last = kNobody;  // a new warp does not inherit the turn of the one before it
     }
@@ -35,22 +36,17 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
     }
     return static_cast<u32>(std::countr_zero(candidates));  // never: each warp is some tenant's
   }
-  void archive(Archive& a) override { a(age_, warps_, last_warp_, last_tenant_); }
+  void archive(Archive& a) override { a(ages_, warps_, last_warp_, last_tenant_); }
 
  private:
   static constexpr u32 kNobody = 64;
 
   u32 pick_within(u64 candidates, u32 last) const {
     if (last != kNobody && (candidates >> last & 1)) return last;
-    u32 oldest = static_cast<u32>(std::countr_zero(candidates));
-    for (u64 left = candidates & (candidates - 1); left != 0; left &= left - 1) {
-      const u32 place = static_cast<u32>(std::countr_zero(left));
-      if (age_[place] < age_[oldest]) oldest = place;
-    }
-    return oldest;
+    return ages_.oldest(candidates);
   }
 
-  std::array<u64, 64> age_{};
+  WarpAges ages_;
   std::array<u64, kMaxTenants> warps_{};  // by tenant: its places
   std::array<u32, kMaxTenants> last_warp_{};
   u32 last_tenant_ = kMaxTenants - 1;
