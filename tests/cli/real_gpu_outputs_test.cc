@@ -133,10 +133,55 @@ TEST(RealGpuOutputs, LinkedAndRecursiveFunctionsDoWhatTheyDoOnAnH200) {
   expect_as_on("linking_h200.txt", "nvcc/linking");
 }
 
+TEST(RealGpuOutputs, KernelsPrintAllocateAndMeetAsOnAnH200) {
+  expect_as_on("device_calls_h200.txt", "device_calls_plain");
+}
+
+/// What a process whose kernel fails is told, for each way to fail: the lines that the program prints.
+std::string told_after_faults(const std::string& program) {
+  std::string lines;
+  for (const char* part : {"assert", "trap", "misaligned", "outside", "null", "freed_twice"}) {
+    const Scratch scratch;
+    const Outcome outcome = run_terrace(
+        {"cuda", "--gpu", "dws_30sm", "--quiet", "--", build_folder() + "/tests/cuda/" + program, "-", part},
+        scratch.path().string());
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+    std::istringstream stream(outcome.out);
+    for (std::string line; std::getline(stream, line);)
+      if (line.starts_with("fails/")) lines += line + "\n";
+  }
+  return lines;
+}
+
+TEST(RealGpuOutputs, FaultsAreToldAsOnAnH200) {
+  const std::string path = source_folder() + "/tests/cuda/device_fails_h200.txt";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "device_fails_h200.txt is not there: it has not been run on a GPU";
+  for (const std::string& sentence : differences(text_of(path), told_after_faults("device_calls_plain")))
+    ADD_FAILURE() << sentence;
+}
+
+TEST(RealGpuOutputs, FaultsAreToldByTheErrorsThatCudaNames) {
+  const Lines lines = lines_of(told_after_faults("device_calls_plain"));
+  EXPECT_EQ(lines.size(), 6u);
+  const auto waited = [&](const char* part, const char* code) {
+    const auto line = lines.find(std::string("fails/") + part);
+    ASSERT_NE(line, lines.end()) << part;
+    EXPECT_NE(line->second.find(std::string(" waited ") + code + " "), std::string::npos) << part << line->second;
+  };
+  waited("assert", "710");
+  waited("trap", "719");
+  waited("outside", "700");
+  waited("null", "700");
+}
+
 TEST(RealGpuOutputs, NvccsCodeSamplesTheSame) {
   if (!std::filesystem::exists(build_folder() + "/tests/cuda/nvcc/sampling")) GTEST_SKIP() << "nvcc is not here";
   EXPECT_EQ(output_of("nvcc/sampling"), output_of("sampling_plain"));
   EXPECT_EQ(output_of("nvcc/surface_bytes"), output_of("surface_bytes_plain"));
+  // In another order: what a kernel's lanes print depends on which path of a branch comes first.
+  for (const std::string& sentence : differences(output_of("nvcc/device_calls"), output_of("device_calls_plain")))
+    ADD_FAILURE() << sentence;
 }
 
 TEST(RealGpuOutputs, TheComparisonFindsWhatDiffers) {
