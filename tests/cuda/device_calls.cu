@@ -230,7 +230,7 @@ static void grid() {
 struct Shape {
   int size;
   __device__ explicit Shape(int its_size) : size(its_size) {}
-  __device__ virtual int area(int factor) const = 0;
+  __device__ virtual int area(int factor) const { return -factor; }  // of all: ptxas takes no pure ones from clang
   __device__ virtual int edges() const { return 4; }
 };
 struct Square : Shape {

@@ -55,15 +55,15 @@ void run_texture(Execution& x, const Inst& i) {
       bytes = std::max(bytes, texture->texel_bytes());
     }
     Footprint place;
-    Texel texel;
-    if (by_index) {
+    Texel texel{};
+    if (texture->plain_memory != (by_index && down == nullptr)) {
+      // Linear memory is for one index, and one index for linear memory: a GPU reads zeros otherwise.
+    } else if (by_index) {
       const i64 row = down == nullptr ? 0 : static_cast<i32>(down[lane]);
       texel = fetch(*texture, x.memory, static_cast<i32>(across[lane]), row, floats, place);
     } else {
-      // One dimension reads the middle of the only row.
-      const float middle = texture->normalized_coordinates ? 0.5f / static_cast<float>(texture->height) : 0.5f;
       texel = sample(*texture, x.memory, std::bit_cast<float>(across[lane]),
-                     down == nullptr ? middle : std::bit_cast<float>(down[lane]), floats, place);
+                     down == nullptr ? 0.0f : std::bit_cast<float>(down[lane]), floats, place);
     }
     x.effect.address[lane] = texture->first.raw + u64{place.y} * texture->pitch + u64{place.x} * texture->texel_bytes();
     for (u32 c = 0; c < 4; ++c)
