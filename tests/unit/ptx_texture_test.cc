@@ -197,8 +197,11 @@ TEST(PtxTexture, NormalizedCoordinatesHave21BitsOfFraction) {
   // Just above a third, but not when it is cut.
   EXPECT_EQ(grid.at(0.33333337f, 0), 0);
   EXPECT_EQ(grid.at(0.3333340f, 0), 1);
-  EXPECT_EQ(grid.at(-0.0f - std::numeric_limits<float>::denorm_min(), 0), 0) << "below the normal numbers is zero";
   using enum Texture::Outside;
+  grid.texture.outside = {kBorder, kClamp};
+  grid.texture.border = {7, 0, 0, 0};
+  EXPECT_EQ(grid.at(-1e-30f, 0), 7);
+  EXPECT_EQ(grid.at(-std::numeric_limits<float>::denorm_min(), 0), 0) << "below the normal numbers is zero";
   grid.texture.width = 4;
   grid.texture.outside = {kMirror, kClamp};
   EXPECT_EQ(grid.at(-0.75f, 0), 2) << "the left edge of texel -3, which mirrors texel 2";

@@ -130,7 +130,7 @@ const u8* place_of(const Texture& texture, const GuestMemory& memory, i64 x, i64
   return memory.at({texture.first.raw + static_cast<u64>(y) * texture.pitch + static_cast<u64>(x) * texture.texel_bytes()});
 }
 
-/// A channel as it is filtered: fractions as integers, of which the smallest is not yet -1.
+/// A channel as it is filtered: floats below the normal ones are zero, fractions as integers, of which the smallest is not yet -1.
 double filtered_channel(const Texture& texture, const u8* from, u32 c) {
   const bool floats = texture.element == Texture::Element::kFloat;
   if (from == nullptr) {
@@ -138,12 +138,16 @@ double filtered_channel(const Texture& texture, const u8* from, u32 c) {
     return floats ? border : std::rint(border * largest(texture));
   }
   from += c * texture.channel_bytes;
-  if (floats) return std::bit_cast<float>(channel(texture, from, true));
+  if (floats) {
+    const auto value = std::bit_cast<float>(channel(texture, from, true));
+    return texture.channel_bytes == 4 && std::fpclassify(value) == FP_SUBNORMAL ? 0.0 : value;
+  }
   return static_cast<double>(read_integer(from, texture.channel_bytes, texture.element == Texture::Element::kSigned));
 }
 
 /// What filtering gives, rounded as by an H200: fractions to 16 bits, halves to halves.
 float filtered(const Texture& texture, double sum) {
+  if (std::isnan(sum) && texture.channel_bytes == 4) return std::bit_cast<float>(0x7fffffffu);
   if (texture.element == Texture::Element::kFloat)
     return texture.channel_bytes == 4 ? static_cast<float>(sum) : widen_to_float(narrow<F16, Round::kNearestEven>(sum));
   const double most = texture.element == Texture::Element::kSigned ? 32767.0 : 65535.0;

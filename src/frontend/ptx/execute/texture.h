@@ -33,6 +33,7 @@ struct Texture {
   bool plain_memory = false;            // fetched by index; outside is zero
   std::array<float, 4> border{};
 
+  bool gives_floats() const { return element == Element::kFloat || normalized_values; }
   u32 texel_bytes() const { return u32{channels} * channel_bytes; }
 };
 
