@@ -136,13 +136,14 @@ TEST(RealGpuOutputs, LinkedAndRecursiveFunctionsDoWhatTheyDoOnAnH200) {
 }
 
 TEST(RealGpuOutputs, KernelsPrintAllocateAndMeetAsOnAnH200) {
-  expect_as_on("device_calls_h200.txt", "device_calls_plain",
-               {{"print/long", "z is no size that CUDA lists: the argument after it is taken from a wrong place on the GPU"},
-                {"print/short", "hh is no size that CUDA lists"},
-                {"print/star*", "* is no width or precision that CUDA lists: the GPU prints the conversion itself"},
-                {"heap/one/0", "nothing is null here, and memory on the GPU"},
-                {"heap/one/16777216", "all of the heap in one piece: the GPU keeps its books in it"},
-                {"heap/one/18446744073709551615", "the GPU gives memory for 2^64 - 1 bytes"}});
+  expect_as_on(
+      "device_calls_h200.txt", "device_calls_plain",
+      {{"print/long", "z is no size that CUDA lists: the argument after it is taken from a wrong place on the GPU"},
+       {"print/short", "hh is no size that CUDA lists"},
+       {"print/star*", "* is no width or precision that CUDA lists: the GPU prints the conversion itself"},
+       {"heap/one/0", "nothing is null here, and memory on the GPU"},
+       {"heap/one/16777216", "all of the heap in one piece: the GPU keeps its books in it"},
+       {"heap/one/18446744073709551615", "the GPU gives memory for 2^64 - 1 bytes"}});
 }
 
 /// What a process whose kernel fails is told, for each way to fail: the lines that the program prints.

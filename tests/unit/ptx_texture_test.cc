@@ -210,11 +210,14 @@ TEST(PtxTexture, NormalizedCoordinatesHave21BitsOfFraction) {
 TEST(PtxTexture, TheFourWeightsAreRoundedAndAddUpToOne) {
   Grid grid;
   grid.texture.linear_filter = true;
-  grid.texture.first = grid.harness.buffer("ones", [] {
-    std::vector<float> values(2 * Grid::kPitch);
-    values[Grid::kPitch + 1] = 256;
-    return values;
-  }()).address();
+  grid.texture.first = grid.harness
+                           .buffer("ones",
+                                   [] {
+                                     std::vector<float> values(2 * Grid::kPitch);
+                                     values[Grid::kPitch + 1] = 256;
+                                     return values;
+                                   }())
+                           .address();
   grid.texture.width = grid.texture.height = 2;
   // 129 of 256 to the right and half below: 64.5 of 256, rounded up.
   EXPECT_EQ(grid.at(0.5f + 129.0f / 256, 1.0f), 65);

@@ -108,8 +108,8 @@ void decode_tex(Decoding& d) {
   d.source(kFieldB, vector ? at.parts[0] : at, *coordinates);
   if (wanted == 2) d.source(kFieldC, at.parts[1], *coordinates);
   if (level) d.source(kFieldE, 2, Type::kF32);
-  d.inst.mode = static_cast<u8>((wanted == 2 ? kTwoDimensions : 0) |
-                                (*coordinates == Type::kS32 ? kIntegerCoordinates : 0));
+  d.inst.mode =
+      static_cast<u8>((wanted == 2 ? kTwoDimensions : 0) | (*coordinates == Type::kS32 ? kIntegerCoordinates : 0));
   d.inst.count = 4;
   d.facts.action = MemoryAction::kLoad;
   d.facts.space = MemorySpace::kGlobal;

@@ -127,7 +127,8 @@ const u8* place_of(const Texture& texture, const GuestMemory& memory, i64 x, i64
   x = inside(x, texture.width, outside_of(texture, 0));
   y = inside(y, texture.height, outside_of(texture, 1));
   if (x < 0 || y < 0) return nullptr;
-  return memory.at({texture.first.raw + static_cast<u64>(y) * texture.pitch + static_cast<u64>(x) * texture.texel_bytes()});
+  return memory.at(
+      {texture.first.raw + static_cast<u64>(y) * texture.pitch + static_cast<u64>(x) * texture.texel_bytes()});
 }
 
 /// A channel as it is filtered: floats below the normal ones are zero, fractions as integers, of which the smallest is not yet -1.
@@ -188,8 +189,7 @@ Texel sample(const Texture& texture, const GuestMemory& memory, float x, float y
   for (u32 corner = 0; corner < 4; ++corner) {
     if (weights[corner] == 0) continue;
     const u8* from = place_of(texture, memory, across.lower + (corner & 1), down.lower + (corner >> 1));
-    for (u32 c = 0; c < texture.channels; ++c)
-      sum[c] += weights[corner] / 256.0 * filtered_channel(texture, from, c);
+    for (u32 c = 0; c < texture.channels; ++c) sum[c] += weights[corner] / 256.0 * filtered_channel(texture, from, c);
   }
   Texel result{};
   for (u32 c = 0; c < texture.channels; ++c) result[c] = std::bit_cast<u32>(filtered(texture, sum[c]));
