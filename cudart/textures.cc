@@ -12,6 +12,8 @@ namespace {
 enum ResourceKind : int { kOfArray = 0, kOfMipmaps = 1, kOfLinearMemory = 2, kOfPitchedMemory = 3 };
 constexpr int kFloat = 2;            // cudaChannelFormatKind
 constexpr int kNormalizedFloat = 1;  // cudaTextureReadMode
+// Of memory that is read as a texture, as cudaDeviceProp tells them; others are refused, by a GPU too.
+constexpr std::uint64_t kTextureAlign = 512, kPitchAlign = 32;
 
 /// cudaResourceDesc.
 struct Resource {
@@ -80,6 +82,9 @@ int locate(const Resource& resource, terrace::cuda::TextureFacts& facts, Channel
     return unserved("cudaCreateTextureObject of mipmaps");
   }
   facts.first = reinterpret_cast<std::uint64_t>(first);
+  const bool rows = resource.kind == kOfPitchedMemory;
+  if (resource.kind != kOfArray && (facts.first % kTextureAlign != 0 || (rows && facts.pitch % kPitchAlign != 0)))
+    return kInvalidValue;
   return texel_bytes(format) == 0 ? kInvalidChannels : kSuccess;
 }
 

@@ -101,6 +101,7 @@ CheckResult CudaProgram::check(const GuestMemory&) const {
 
 Status status_of_fault(const std::string& fault) {
   if (fault.find(" fails the assertion ") != std::string::npos) return Status::kAssert;
+  if (fault.find(", which is not a multiple of ") != std::string::npos) return Status::kMisalignedAddress;
   if (fault.find(" bytes at ") != std::string::npos) return Status::kIllegalAddress;
   return Status::kLaunchFailure;
 }

@@ -80,6 +80,7 @@ enum class Status : std::uint32_t {
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
   kAssert = 710,
+  kMisalignedAddress = 716,
   kLaunchFailure = 719,
   kNotSupported = 801,
 };

@@ -122,7 +122,9 @@ void expect_as_on(const std::string& gpu_file, const std::string& program, const
 }
 
 TEST(RealGpuOutputs, TexturesAreSampledAsByAnH200) {
-  expect_as_on("sampling_h200.txt", "sampling_plain");
+  expect_as_on("sampling_h200.txt", "sampling_plain",
+               {{"refusals/no-width", "the GPU makes a texture without a texel"},
+                {"probes/1d/array/f32x1/*/no-numbers-filtered", "CUDA does not say what infinite texels give"}});
 }
 
 TEST(RealGpuOutputs, SurfacesAreReadAndWrittenAsByAnH200) {
@@ -133,10 +135,62 @@ TEST(RealGpuOutputs, LinkedAndRecursiveFunctionsDoWhatTheyDoOnAnH200) {
   expect_as_on("linking_h200.txt", "nvcc/linking");
 }
 
+TEST(RealGpuOutputs, KernelsPrintAllocateAndMeetAsOnAnH200) {
+  expect_as_on(
+      "device_calls_h200.txt", "device_calls_plain",
+      {{"print/long", "z is no size that CUDA lists: the argument after it is taken from a wrong place on the GPU"},
+       {"print/short", "hh is no size that CUDA lists"},
+       {"print/star*", "* is no width or precision that CUDA lists: the GPU prints the conversion itself"},
+       {"heap/one/0", "nothing is null here, and memory on the GPU"},
+       {"heap/one/16777216", "all of the heap in one piece: the GPU keeps its books in it"},
+       {"heap/one/18446744073709551615", "the GPU gives memory for 2^64 - 1 bytes"}});
+}
+
+/// What a process whose kernel fails is told, for each way to fail: the lines that the program prints.
+std::string told_after_faults(const std::string& program) {
+  std::string lines;
+  for (const char* part : {"assert", "trap", "misaligned", "outside", "null", "freed_twice"}) {
+    const Scratch scratch;
+    const Outcome outcome = run_terrace(
+        {"cuda", "--gpu", "dws_30sm", "--quiet", "--", build_folder() + "/tests/cuda/" + program, "-", part},
+        scratch.path().string());
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+    std::istringstream stream(outcome.out);
+    for (std::string line; std::getline(stream, line);)
+      if (line.starts_with("fails/")) lines += line + "\n";
+  }
+  return lines;
+}
+
+TEST(RealGpuOutputs, FaultsAreToldAsOnAnH200) {
+  const std::string path = source_folder() + "/tests/cuda/device_fails_h200.txt";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "device_fails_h200.txt is not there: it has not been run on a GPU";
+  for (const std::string& sentence : differences(text_of(path), told_after_faults("device_calls_plain")))
+    ADD_FAILURE() << sentence;
+}
+
+TEST(RealGpuOutputs, FaultsAreToldByTheErrorsThatCudaNames) {
+  const Lines lines = lines_of(told_after_faults("device_calls_plain"));
+  EXPECT_EQ(lines.size(), 6u);
+  const auto waited = [&](const char* part, const char* code) {
+    const auto line = lines.find(std::string("fails/") + part);
+    ASSERT_NE(line, lines.end()) << part;
+    EXPECT_NE(line->second.find(std::string(" waited ") + code + " "), std::string::npos) << part << line->second;
+  };
+  waited("assert", "710");
+  waited("trap", "719");
+  waited("outside", "700");
+  waited("null", "700");
+}
+
 TEST(RealGpuOutputs, NvccsCodeSamplesTheSame) {
   if (!std::filesystem::exists(build_folder() + "/tests/cuda/nvcc/sampling")) GTEST_SKIP() << "nvcc is not here";
   EXPECT_EQ(output_of("nvcc/sampling"), output_of("sampling_plain"));
   EXPECT_EQ(output_of("nvcc/surface_bytes"), output_of("surface_bytes_plain"));
+  // In another order: what a kernel's lanes print depends on which path of a branch comes first.
+  for (const std::string& sentence : differences(output_of("nvcc/device_calls"), output_of("device_calls_plain")))
+    ADD_FAILURE() << sentence;
 }
 
 TEST(RealGpuOutputs, TheComparisonFindsWhatDiffers) {

@@ -38,6 +38,7 @@ extern const __device__ __attribute__((weak)) BuiltinBlockSize blockDim;
 extern const __device__ __attribute__((weak)) BuiltinGridSize gridDim;
 
 typedef int cudaError_t;
+typedef int cudaLimit;
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
 enum cudaMemcpyKind {

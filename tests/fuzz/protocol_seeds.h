@@ -7,7 +7,7 @@
 
 #include "cuda/protocol.h"
 #include "frontend/guest_memory.h"
-#include "fuzz/try_clients.h"
+#include "fuzz/try_framing.h"
 #include "support/fat_binary.h"
 
 namespace terrace::cuda {
@@ -27,6 +27,11 @@ class Seed {
   Seed& raw(const std::vector<u8>& bytes) { return step(Deed::kRaw, 0, bytes); }
   Seed& look() { return step(Deed::kLook, 0, {}); }
   Seed& close() { return step(Deed::kClose, 0, {}); }
+  Seed& lie(u8 how, const std::vector<u8>& bytes) { return step(Deed::kLie, how, bytes); }
+  Seed& parts(u8 bytes) { return step(Deed::kParts, bytes, {}); }
+  Seed& hear_no_more() { return step(Deed::kShut, 1, {}); }
+  Seed& say_no_more() { return step(Deed::kShut, 0, {}); }
+  Seed& vanish() { return step(Deed::kVanish, 0, {}); }
   /// Who does what follows.
   Seed& as(u32 client) {
     client_ = client;
@@ -68,6 +73,50 @@ inline Seed crowded(const Writer& hello) {
   seed.say(Call::kAllocate, Writer().u64(u64{1} << 40)).say(Call::kGoodbye);
   seed.as(3).say(Call::kHello, hello).look().say(Call::kAllocate, Writer().u64(100)).close();
   return seed;
+}
+
+/// Four clients whose words arrive in parts: one keeps to the rules, one stops in the midst of a message, one does not listen, one
+/// vanishes.
+inline Seed in_parts(const Writer& hello) {
+  Seed seed;
+  seed.as(0).parts(3).say(Call::kHello, hello).say(Call::kAllocate, Writer().u64(100)).look();
+  seed.as(1).parts(7).say(Call::kHello, hello).lie(0, std::vector<u8>(8, 1)).say_no_more();
+  seed.as(2).parts(1).hear_no_more().say(Call::kHello, hello).say(Call::kMemoryInfo).look();
+  seed.as(3).say(Call::kHello, hello).look().say(Call::kDevice).vanish();
+  seed.as(0).say(Call::kMemoryInfo).say(Call::kGoodbye);
+  return seed;
+}
+
+/// Streams of messages for try_framing.h: whole ones at once; ones that are cut in headers and payloads, long ones, a lie, nonsense.
+inline std::vector<std::vector<u8>> framing_seeds() {
+  const auto step = [](std::vector<u8>& to, Piece piece, u8 how, u64 length, u8 fill = 0, bool filled = true) {
+    to.insert(to.end(), {static_cast<u8>(piece), how, static_cast<u8>(length), static_cast<u8>(length >> 8)});
+    if (filled) to.insert(to.end(), length, fill);
+  };
+  std::vector<u8> whole{static_cast<u8>(kFramingMark | kSendsBack)};
+  for (const u64 length : {0, 1, 40, 300}) step(whole, Piece::kMessage, 9, length, 5);
+  std::vector<u8> cut{kFramingMark};
+  step(cut, Piece::kMessage, 9, 20, 1);
+  const Header header{9, 0, 24};
+  for (u64 at = 0; at < sizeof header; at += 5) {
+    step(cut, Piece::kRaw, 0, std::min<u64>(5, sizeof header - at), 0, false);
+    const auto* first = reinterpret_cast<const u8*>(&header) + at;
+    cut.insert(cut.end(), first, first + std::min<u64>(5, sizeof header - at));
+    step(cut, Piece::kPartEnd, 0, 0);
+  }
+  for (int part = 0; part < 3; ++part) {
+    step(cut, Piece::kRaw, 0, 8, 2);
+    step(cut, Piece::kPartEnd, 0, 0);
+  }
+  step(cut, Piece::kLie, 0, 6, 3);
+  std::vector<u8> long_ones{static_cast<u8>(kFramingMark | kSendsBack | kHangsUp)};
+  step(long_ones, Piece::kLong, 9, 60000, 0, false);
+  step(long_ones, Piece::kPartEnd, 0, 0);
+  step(long_ones, Piece::kLong, 10, 300, 0, false);
+  std::vector<u8> deaf{static_cast<u8>(kFramingMark | kSendsBack | kIsDeaf)};
+  for (int i = 0; i < 3; ++i) step(deaf, Piece::kMessage, 9, 50, 4);
+  step(deaf, Piece::kLie, 6, 8, 0xff);
+  return {whole, cut, long_ones, deaf};
 }
 
 /// The first buffers lie one behind the other, each on pages of its own.
@@ -117,7 +166,7 @@ inline std::vector<std::vector<u8>> protocol_seeds() {
   kernels.say(Call::kStreamDestroy, Writer().u64(16)).say(Call::kGoodbye);
   kernels.as(1).say(Call::kHello, hello).say(Call::kLoadModule, Writer().data(binary.data(), binary.size()));
   kernels.say(Call::kKernel, Writer().u32(0).text("k")).say(Call::kLaunch, launch(0, 0, 1)).say(Call::kWait);
-  return {memory.bytes(), kernels.bytes(), crowded(hello).bytes()};
+  return {memory.bytes(), kernels.bytes(), crowded(hello).bytes(), in_parts(hello).bytes()};
 }
 
 }  // namespace terrace::cuda

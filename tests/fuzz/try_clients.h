@@ -3,11 +3,15 @@
 // made of whole messages, and a client that comes after them gets the right answers; anything else is a defect of ours.
 //
 // A step is one byte for who does what, one for the call, two for a length, and so many bytes. A message gets its header here:
-// in raw bytes most changes would end a client at once. Raw bytes arrive as they are, headers or none.
+// in raw bytes most changes would end a client at once. Raw bytes arrive as they are, headers or none. What a client says may be
+// cut into parts, each of which is sent when the server has read the one before: so reads end within headers and payloads.
+// How messages are taken from a socket is compared with what should come out in try_framing.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,7 +36,55 @@ namespace terrace::cuda {
 
 /// In a step's first byte: who, and what.
 inline constexpr u32 kFuzzClients = 4;  // at a time
-enum class Deed : u8 { kMessage = 0, kRaw = 1, kClose = 2, kLook = 3 };
+enum class Deed : u8 {
+  kMessage = 0,
+  kRaw,
+  kClose,  // when all is sent
+  kLook,
+  kLie,     // a header that says something else than what follows: the step's second byte says what
+  kParts,   // of as many bytes as the step's second byte says; 0: all at once
+  kShut,    // hears nothing more (odd), or says nothing more after this
+  kVanish,  // at once, whatever is not sent yet
+};
+inline constexpr u32 kDeeds = 8;
+
+/// A header that lies: about the length of what follows, or with a field that is not zero.
+inline Header lying_header(u8 how, Call call, u64 bytes) {
+  Header header{static_cast<u32>(call), 0, bytes};
+  switch (how % 8) {
+    case 0:
+      header.bytes = bytes + 1 + how / 8;
+      break;
+    case 1:
+      header.bytes = bytes - std::min<u64>(bytes, 1 + how / 8);
+      break;
+    case 2:
+      header.bytes = kMostPayloadBytes;
+      break;
+    case 3:
+      header.bytes = kMostPayloadBytes + 1;
+      break;
+    case 4:
+      header.bytes = ~u64{0} - how / 8;
+      break;
+    case 5:
+      header.bytes = u64{1} << (how / 8 + 32);
+      break;
+    case 6:
+      header.zero = 1u << how / 8;
+      break;
+    case 7:
+      header.call |= 0x100u << how % 24;
+      break;
+  }
+  return header;
+}
+
+/// Whether the other end has taken all that was sent.
+inline bool all_is_read(const Descriptor& socket) {
+  int unread = 0;
+  return ioctl(socket.number(), SIOCOUTQ, &unread) != 0 || unread == 0;
+}
 
 /// One end of a socket at the server, as a hostile program may use it.
 class FuzzClient {
@@ -56,12 +108,29 @@ class FuzzClient {
   }
   /// Goes without a word when all is sent, instead of listening to the end.
   void leave() { leaves_ = true; }
+  /// From now on, and for what is not sent yet. 0: all at once.
+  void say_in_parts_of(u32 bytes) { part_bytes_ = bytes; }
+  /// Closes this end at once.
+  void vanish() { socket_ = gone(); }
+  /// The server cannot send to it any more.
+  void hear_no_more() {
+    if (socket_) shutdown(socket_.number(), SHUT_RD);
+    deaf_ = leaves_ = true;
+  }
   /// What can be sent and received now.
   void work() {
     if (!socket_) return;
-    const ssize_t sent = send(socket_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
-    if (sent < 0 && errno != EAGAIN) unsent_.clear();
+    if (!in_parts() || all_is_read(socket_)) {
+      const u64 most = in_parts() ? std::min<u64>(part_bytes_, unsent_.size()) : unsent_.size();
+      const ssize_t sent = send(socket_.number(), unsent_.data(), most, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent > 0) {
+        said_.insert(said_.end(), unsent_.begin(), unsent_.begin() + sent);
+        unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
+        ++parts_;
+      }
+      if (sent < 0 && errno != EAGAIN) unsent_.clear();
+    }
+    if (deaf_) return;
     u8 part[65536];
     const ssize_t got = recv(socket_.number(), part, sizeof part, MSG_DONTWAIT);
     if (got > 0) heard_.insert(heard_.end(), part, part + got);
@@ -80,6 +149,8 @@ class FuzzClient {
       shutdown(socket_.number(), SHUT_WR);
   }
   pollfd waits() const { return {socket_.number(), static_cast<short>(POLLIN | (unsent_.empty() ? 0 : POLLOUT)), 0}; }
+  /// Waits for the server to read, which nothing tells.
+  bool in_parts() const { return part_bytes_ != 0 && parts_ < kMostParts && !unsent_.empty(); }
   bool over() const { return !socket_; }
 
   /// What the server has sent, taken apart; the last message may be cut short, all others are whole.
@@ -98,6 +169,18 @@ class FuzzClient {
     }
     return all;
   }
+  /// How many messages it has sent, up to the first thing that is none.
+  u64 messages_said() const {
+    u64 count = 0;
+    for (u64 at = 0; at + sizeof(Header) <= said_.size(); ++count) {
+      Header header;
+      std::memcpy(&header, said_.data() + at, sizeof header);
+      at += sizeof header;
+      if (header.zero != 0 || header.bytes > said_.size() - at) break;
+      at += header.bytes;
+    }
+    return count;
+  }
   /// How its calls ended.
   std::vector<Status> ends() const {
     std::vector<Status> all;
@@ -109,9 +192,12 @@ class FuzzClient {
  private:
   static Descriptor gone() { return Descriptor(); }
 
+  static constexpr u64 kMostParts = 400;  // of one client: then all at once, for the sake of time
+
   Descriptor socket_;
-  std::vector<u8> unsent_, heard_;
-  bool leaves_ = false, finished_ = false;
+  std::vector<u8> unsent_, said_, heard_;
+  u64 part_bytes_ = 0, parts_ = 0;
+  bool leaves_ = false, finished_ = false, deaf_ = false;
 };
 
 /// A server without the GPU: kernels run for some hundred instructions.
@@ -199,17 +285,25 @@ class Crowd {
   }
   u64 size() const { return all_.size(); }
   void work() {
-    for (const auto& client : all_) client->work();
+    for (const auto& client : all_) {
+      client->work();
+      client->end_if_all_is_sent();
+    }
   }
   /// Until the server has closed every one of them, which it must.
   void finish() {
     for (const auto& client : all_) client->finish();
     while (true) {
       std::vector<pollfd> waiting;
-      for (const auto& client : all_)
-        if (!client->over()) waiting.push_back(client->waits());
+      bool in_parts = false;
+      for (const auto& client : all_) {
+        if (client->over()) continue;
+        waiting.push_back(client->waits());
+        in_parts |= client->in_parts();
+      }
       if (waiting.empty()) return;
-      poll(waiting.data(), waiting.size(), 100);
+      poll(waiting.data(), waiting.size(), in_parts ? 0 : 100);
+      if (in_parts) std::this_thread::yield();
       for (const auto& client : all_) {
         if (client->over()) continue;
         client->work();
@@ -224,26 +318,58 @@ class Crowd {
   std::vector<std::unique_ptr<FuzzClient>> all_;
 };
 
+/// One step of a client; null afterwards when it has gone.
+inline void act(Deed deed, u8 how, std::span<const u8> payload, FuzzClient*& client) {
+  switch (deed) {
+    case Deed::kMessage:
+      client->say(static_cast<Call>(how), payload);
+      break;
+    case Deed::kRaw:
+      client->say(payload.data(), payload.size());
+      break;
+    case Deed::kClose:
+      std::exchange(client, nullptr)->leave();
+      break;
+    case Deed::kLook:
+      break;
+    case Deed::kLie: {
+      const Header header = lying_header(how, Call::kAllocate, payload.size());
+      client->say(&header, sizeof header);
+      client->say(payload.data(), payload.size());
+      break;
+    }
+    case Deed::kParts:
+      client->say_in_parts_of(how);
+      break;
+    case Deed::kShut:
+      if (how % 2 == 1)
+        client->hear_no_more();
+      else
+        client->finish();
+      break;
+    case Deed::kVanish:
+      std::exchange(client, nullptr)->vanish();
+      break;
+  }
+}
+
 /// The script of a try, step by step; the server takes in greetings in its midst.
 inline void perform(std::span<const u8> bytes, Crowd& crowd, FuzzServer& server) {
   constexpr u64 kMostClients = 16;
   std::array<FuzzClient*, kFuzzClients> present{};
   while (bytes.size() >= 4) {
     const u32 who = bytes[0] % kFuzzClients;
-    const auto deed = static_cast<Deed>(bytes[0] / kFuzzClients % 4);
+    const auto deed = static_cast<Deed>(bytes[0] / kFuzzClients % kDeeds);
     const u64 length = std::min<u64>(u64{bytes[2]} | u64{bytes[3]} << 8, bytes.size() - 4);
     const auto payload = bytes.subspan(4, length);
     if (deed == Deed::kLook) {
       crowd.work();
       server.look();
-    } else if (present[who] == nullptr && deed != Deed::kClose && crowd.size() < kMostClients) {
+    } else if (present[who] == nullptr && deed != Deed::kClose && deed != Deed::kVanish &&
+               crowd.size() < kMostClients) {
       present[who] = &crowd.come();
     }
-    if (present[who] != nullptr) {
-      if (deed == Deed::kMessage) present[who]->say(static_cast<Call>(bytes[1]), payload);
-      if (deed == Deed::kRaw) present[who]->say(payload.data(), payload.size());
-      if (deed == Deed::kClose) std::exchange(present[who], nullptr)->leave();
-    }
+    if (present[who] != nullptr) act(deed, bytes[1], payload, present[who]);
     bytes = bytes.subspan(4 + length);
   }
 }
@@ -296,7 +422,11 @@ inline std::vector<std::vector<Status>> try_clients(std::span<const u8> bytes) {
   }
   unlink(path.c_str());
   std::vector<std::vector<Status>> ends;
-  for (const auto& client : crowd.all()) ends.push_back(client->ends());
+  for (const auto& client : crowd.all()) {
+    ends.push_back(client->ends());
+    SIM_CHECK(ends.back().size() <= client->messages_said(), "{} answers to {} messages", ends.back().size(),
+              client->messages_said());
+  }
   check_honest(*crowd.all().back());
   ends.pop_back();
   return ends;

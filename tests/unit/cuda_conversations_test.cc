@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/protocol_seeds.h"
-#include "fuzz/try_clients.h"
+#include "fuzz/try_framing.h"
 
 namespace terrace::cuda {
 namespace {
@@ -15,7 +15,7 @@ void expect_success(const std::vector<Status>& ends, size_t calls) {
 
 TEST(CudaConversations, OfTheSeedsSucceedButForAFaultAtTheEnd) {
   const std::vector<std::vector<u8>> seeds = protocol_seeds();
-  ASSERT_EQ(seeds.size(), 3u);
+  ASSERT_EQ(seeds.size(), 4u);
   const auto memory = try_clients(seeds[0]);
   ASSERT_EQ(memory.size(), 1u);
   expect_success(memory[0], 20);
@@ -37,6 +37,25 @@ TEST(CudaConversations, OfClientsThatSendNonsenseEndWithoutHarmToOthers) {
   expect_success(ends[0], 3);
   expect_success(ends[1], 1);  // sends less than it said
   expect_success(ends[2], 1);  // sends no message
+}
+
+TEST(CudaConversations, OfClientsWhoseWordsComeInPartsAreTheSame) {
+  const auto ends = try_clients(protocol_seeds()[3]);
+  ASSERT_EQ(ends.size(), 4u);
+  expect_success(ends[0], 4);
+  expect_success(ends[1], 1);     // stopped within a message
+  EXPECT_TRUE(ends[2].empty());   // does not listen
+  EXPECT_LE(ends[3].size(), 2u);  // vanished before it was served
+}
+
+TEST(CudaFraming, GivesTheMessagesThatWereSentHoweverTheyArrive) {
+  const std::vector<std::vector<u8>> seeds = framing_seeds();
+  const auto came_through = [&](size_t seed) { return try_framing(seeds[seed][0], std::span(seeds[seed]).subspan(1)); };
+  ASSERT_EQ(seeds.size(), 4u);
+  EXPECT_EQ(came_through(0), 4u);
+  EXPECT_EQ(came_through(1), 2u);  // and a third one says that it is longer
+  EXPECT_EQ(came_through(2), 2u);
+  EXPECT_LE(came_through(3), 3u);  // the writer is deaf
 }
 
 }  // namespace

@@ -50,8 +50,10 @@ struct Ending {
     // A saturated part is compared and added as a word.
     const u64 word = into.empty() ? kB32.wrap(d.value(first)) : first;
     if (second == "add") return kB32.wrap(static_cast<i128>(word + c));
-    if (second == "min") return d.value(word) < d.value(c) ? word : c;
-    if (second == "max") return d.value(word) < d.value(c) ? c : word;
+    // What is not saturated is compared before it is cut; below zero it is larger than any unsigned c.
+    const i128 compared = saturate ? d.value(word) : d.is_signed() || exact >= 0 ? exact : exact + (i128{1} << 64);
+    if (second == "min") return compared < d.value(c) ? word : c;
+    if (second == "max") return compared < d.value(c) ? c : word;
     if (into.empty()) return word;
     const u64 mask = ((u64{1} << part.bits) - 1) << shift_of(into);
     return (first << shift_of(into)) | (c & ~mask);
@@ -111,7 +113,7 @@ void scalar_rows(Rows& rows, Turns& turns) {
                           kB32,
                           {kB32, kB32, kB32},
                           [=](const u64* o) {
-                            return ending.apply(kU32, primary(cmp, selected(a, x, o[0]), selected(b, y, o[1])), o[2]);
+                            return ending.apply(x, primary(cmp, selected(a, x, o[0]), selected(b, y, o[1])), o[2]);
                           },
                           body});
         }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -139,10 +140,10 @@ TEST(PtxTexture, IntegersAreReadAsTheyAreOrAsFractions) {
   EXPECT_EQ(grid.read<float>(std::vector{0.0f, 0.0f}), (std::vector{0.0f, 51.0f / 127.0f, -1.0f, -1.0f / 127.0f}));
   grid.texture.channel_bytes = 2;
   grid.texture.channels = 2;
-  EXPECT_EQ(grid.read<float>(std::vector{0.0f, 0.0f}), (std::vector{0x3300 / 32767.0f, -0x80 / 32767.0f, 0.0f, 1.0f}));
+  EXPECT_EQ(grid.read<float>(std::vector{0.0f, 0.0f}), (std::vector{0x3300 / 32767.0f, -0x80 / 32767.0f, 0.0f, 0.0f}));
 }
 
-TEST(PtxTexture, IntegersHaveTheirSignAndMissingChannelsAreZeroZeroOne) {
+TEST(PtxTexture, IntegersHaveTheirSignAndMissingChannelsAreZero) {
   Grid grid(reader("s32", "f32"));
   const std::vector<u8> bytes{5, 0xfb};
   grid.texture = Texture{.first = grid.harness.buffer("bytes", bytes).address(),
@@ -151,9 +152,9 @@ TEST(PtxTexture, IntegersHaveTheirSignAndMissingChannelsAreZeroZeroOne) {
                          .channels = 2,
                          .channel_bytes = 1,
                          .element = Texture::Element::kSigned};
-  EXPECT_EQ(grid.read<i32>(std::vector{0.0f, 0.0f}), (std::vector<i32>{5, -5, 0, 1}));
+  EXPECT_EQ(grid.read<i32>(std::vector{0.0f, 0.0f}), (std::vector<i32>{5, -5, 0, 0}));
   grid.texture.element = Texture::Element::kUnsigned;
-  EXPECT_EQ(grid.read<i32>(std::vector{0.0f, 0.0f}), (std::vector<i32>{5, 251, 0, 1}));
+  EXPECT_EQ(grid.read<i32>(std::vector{0.0f, 0.0f}), (std::vector<i32>{5, 251, 0, 0}));
 }
 
 TEST(PtxTexture, HalvesAreReadAsFloats) {
@@ -164,7 +165,7 @@ TEST(PtxTexture, HalvesAreReadAsFloats) {
                          .width = 1,
                          .channels = 2,
                          .channel_bytes = 2};
-  EXPECT_EQ(grid.read<float>(std::vector{0.0f, 0.0f}), (std::vector{1.0f, -2.5f, 0.0f, 1.0f}));
+  EXPECT_EQ(grid.read<float>(std::vector{0.0f, 0.0f}), (std::vector{1.0f, -2.5f, 0.0f, 0.0f}));
 }
 
 TEST(PtxTexture, LinearMemoryIsFetchedByIndexAndIsZeroOutside) {
@@ -176,6 +177,92 @@ TEST(PtxTexture, LinearMemoryIsFetchedByIndexAndIsZeroOutside) {
   EXPECT_EQ(values[4], 3);
   EXPECT_EQ(values[8], 0);
   EXPECT_EQ(values[12], 0);
+}
+
+TEST(PtxTexture, OfRowsOnlyWhatLiesInsideIsFetchedByIndexAndOnlyByTwo) {
+  Grid grid(reader("f32", "s32"));
+  const auto values = grid.read<float>(std::vector<i32>{3, 2, 4, 1, 1, -1});
+  EXPECT_EQ(values[0], 23);
+  EXPECT_EQ(values[4], 0);
+  EXPECT_EQ(values[8], 0);
+  Grid row(reader("f32", "s32", false));
+  row.texture.height = 1;
+  EXPECT_EQ(row.read<float>(std::vector<i32>{3, 0})[0], 0) << "one index is for linear memory";
+}
+
+TEST(PtxTexture, NormalizedCoordinatesHave21BitsOfFraction) {
+  Grid grid;
+  grid.texture.width = 3;
+  grid.texture.normalized_coordinates = true;
+  // Just above a third, but not when it is cut.
+  EXPECT_EQ(grid.at(0.33333337f, 0), 0);
+  EXPECT_EQ(grid.at(0.3333340f, 0), 1);
+  using enum Texture::Outside;
+  grid.texture.outside = {kBorder, kClamp};
+  grid.texture.border = {7, 0, 0, 0};
+  EXPECT_EQ(grid.at(-1e-30f, 0), 7);
+  EXPECT_EQ(grid.at(-std::numeric_limits<float>::denorm_min(), 0), 0) << "below the normal numbers is zero";
+  grid.texture.width = 4;
+  grid.texture.outside = {kMirror, kClamp};
+  EXPECT_EQ(grid.at(-0.75f, 0), 2) << "the left edge of texel -3, which mirrors texel 2";
+}
+
+TEST(PtxTexture, TheFourWeightsAreRoundedAndAddUpToOne) {
+  Grid grid;
+  grid.texture.linear_filter = true;
+  grid.texture.first = grid.harness
+                           .buffer("ones",
+                                   [] {
+                                     std::vector<float> values(2 * Grid::kPitch);
+                                     values[Grid::kPitch + 1] = 256;
+                                     return values;
+                                   }())
+                           .address();
+  grid.texture.width = grid.texture.height = 2;
+  // 129 of 256 to the right and half below: 64.5 of 256, rounded up.
+  EXPECT_EQ(grid.at(0.5f + 129.0f / 256, 1.0f), 65);
+}
+
+TEST(PtxTexture, FilteredFractionsAreRoundedTo16Bits) {
+  Grid grid;
+  grid.texture = Texture{.first = grid.harness.buffer("bytes", std::vector<u8>{0x80, 0x81, 127, 64}).address(),
+                         .pitch = 4,
+                         .width = 4,
+                         .channels = 1,
+                         .channel_bytes = 1,
+                         .element = Texture::Element::kUnsigned,
+                         .linear_filter = true,
+                         .normalized_values = true};
+  EXPECT_EQ(grid.at(3.0f, 0.5f), 24544.0f / 65535) << "24543.5";
+  grid.texture.element = Texture::Element::kSigned;
+  EXPECT_EQ(grid.at(0.5f, 0.5f), -1) << "-128 is -1";
+  EXPECT_EQ(grid.at(2.0f, 0.5f), 0);
+  EXPECT_EQ(grid.at(1.0f, 0.5f), -1) << "-127.5";
+  EXPECT_EQ(grid.at(3.0f, 0.5f), 24640.0f / 32767) << "24639.75";
+}
+
+TEST(PtxTexture, ABorderIsKeptInTheFormatOfTheTexels) {
+  using enum Texture::Outside;
+  const auto border_of = [](Texture::Element element, u8 bytes, bool fractions, float border) {
+    Grid grid(reader(element == Texture::Element::kFloat || fractions ? "f32" : "u32", "f32"));
+    grid.texture.element = element;
+    grid.texture.channel_bytes = bytes;
+    grid.texture.normalized_values = fractions;
+    grid.texture.outside = {kBorder, kBorder};
+    grid.texture.border = {border, 0, 0, 0};
+    return grid.read<u32>(std::vector{-1.0f, 0.0f})[0];
+  };
+  using enum Texture::Element;
+  const auto bits = [](float value) { return std::bit_cast<u32>(value); };
+  EXPECT_EQ(border_of(kFloat, 4, false, 0.3f), bits(0.3f));
+  EXPECT_EQ(border_of(kFloat, 2, false, 0.3f), 0x3e998000u) << "cut";
+  EXPECT_EQ(border_of(kUnsigned, 1, true, 0.25f), bits(64.0f / 255));
+  EXPECT_EQ(border_of(kUnsigned, 2, true, -7), 0u);
+  EXPECT_EQ(border_of(kSigned, 1, true, -7), bits(-1.0f));
+  EXPECT_EQ(border_of(kSigned, 2, true, 0.3f), bits(9830.0f / 32767));
+  EXPECT_EQ(border_of(kUnsigned, 1, false, 0.3f), 0x9au) << "the lowest bits of the float";
+  EXPECT_EQ(border_of(kSigned, 2, false, 0.3f), 0xffff999au);
+  EXPECT_EQ(border_of(kSigned, 4, false, 5), bits(5));
 }
 
 TEST(PtxTexture, AReadTouchesTheLinesOfItsTexels) {

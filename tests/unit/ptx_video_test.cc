@@ -28,6 +28,13 @@ TEST(PtxVideo, ASecondOperationTakesTheResultAndTheThirdOperand) {
   EXPECT_EQ(result_of("vabsdiff.u32.u32.u32.add %d, %a.b0, %b.b0, %c;", 3, 10, 100), 107u);  // a sum of differences
   EXPECT_EQ(result_of("vmin.s32.s32.s32.max %d, %a, %b, %c;", 5, 0xffff'fff0, 2), 2u);
   EXPECT_EQ(result_of("vmax.s32.s32.s32.min %d, %a, %b, %c;", 5, 0xffff'fff0, 2), 2u);
+  // What is not saturated is compared before it is cut; unsigned, what is below zero is above all.
+  EXPECT_EQ(result_of("vabsdiff.s32.s32.u32.max %d, %a, %b, %c;", 0, 0xfff9'4845, 1), 0xfff9'4845u);
+  EXPECT_EQ(result_of("vadd.u32.u32.s32.max %d, %a, %b, %c;", 0, 0x8000'0000, 0xffff'fd47), 0x8000'0000u);
+  EXPECT_EQ(result_of("vshl.u32.u32.u32.clamp.max %d, %a, %b, %c;", 0xea, 255, 0xffff'ffab), 0u);
+  // vset compares by the first operand's type.
+  EXPECT_EQ(result_of("vset.s32.u32.eq.min %d, %a, %b, %c;", 1, 2, 0x8000'0000), 0x8000'0000u);
+  EXPECT_EQ(result_of("vset.u32.s32.eq.min %d, %a, %b, %c;", 1, 2, 0x8000'0000), 0u);
   EXPECT_EQ(result_of("vset.s32.u32.lt.add %d, %a, %b, %c;", 0xffff'ffff, 0, 41), 42u);
 }
 

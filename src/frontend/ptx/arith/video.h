@@ -91,8 +91,8 @@ inline i128 video_primary(const VideoForm& form, i64 a, i64 b) {
 
 }  // namespace detail
 
-/// vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vset. A result that is not saturated is cut to 32 bits before the second
-/// operation, which has the result's type.
+/// vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vset. A second operation compares a result that was not saturated before it is cut to
+/// 32 bits. An unsigned one below zero is then larger than any c, as on an H200.
 inline u32 video_scalar(const VideoForm& form, u32 a, u32 b, u32 c) {
   const detail::Place from = detail::place_of(form.a), with = detail::place_of(form.b), to = detail::place_of(form.d);
   const bool is_signed = form.has(VideoForm::kSignedD);
@@ -101,7 +101,7 @@ inline u32 video_scalar(const VideoForm& form, u32 a, u32 b, u32 c) {
                             detail::extended(b >> with.shift, with.bits, form.has(VideoForm::kSignedB)));
   if (form.has(VideoForm::kSaturate)) exact = detail::clamped(exact, to.bits, is_signed);
   const u32 first = static_cast<u32>(static_cast<u64>(exact));
-  const bool less = is_signed ? static_cast<i32>(first) < static_cast<i32>(c) : first < c;
+  const bool less = is_signed ? exact < static_cast<i32>(c) : exact >= 0 && exact < c;
   switch (form.second) {
     case VideoSecond::kAdd:
       return first + c;

@@ -11,7 +11,7 @@ namespace terrace::ptx {
 namespace {
 
 // Inst::mode.
-constexpr u8 kTwoDimensions = 1, kIntegerCoordinates = 2, kGivesFloats = 4;
+constexpr u8 kTwoDimensions = 1, kIntegerCoordinates = 2;
 
 /// The texture of a lane, if it is one and its memory is still there; otherwise the warp has faulted.
 const Texture* texture_of(Execution& x, u32 lane, u64 number) {
@@ -38,7 +38,7 @@ void run_texture(Execution& x, const Inst& i) {
   const auto* across = x.src<u32>(i.b);
   const auto* down = (i.mode & kTwoDimensions) != 0 ? x.src<u32>(i.c) : nullptr;
   const u32* places = x.launch.code->lists.data() + i.list;
-  const bool floats = (i.mode & kGivesFloats) != 0, by_index = (i.mode & kIntegerCoordinates) != 0;
+  const bool by_index = (i.mode & kIntegerCoordinates) != 0;
   const Texture* texture = nullptr;
   u64 number = 0;
   bool one_texture = true;
@@ -54,16 +54,18 @@ void run_texture(Execution& x, const Inst& i) {
       if (texture == nullptr) return;
       bytes = std::max(bytes, texture->texel_bytes());
     }
+    // The format says what is read, whatever type the instruction names: so it is on a GPU.
+    const bool floats = texture->gives_floats();
     Footprint place;
-    Texel texel;
-    if (by_index) {
+    Texel texel{};
+    if (texture->plain_memory != (by_index && down == nullptr)) {
+      // Linear memory is for one index, and one index for linear memory: a GPU reads zeros otherwise.
+    } else if (by_index) {
       const i64 row = down == nullptr ? 0 : static_cast<i32>(down[lane]);
       texel = fetch(*texture, x.memory, static_cast<i32>(across[lane]), row, floats, place);
     } else {
-      // One dimension reads the middle of the only row.
-      const float middle = texture->normalized_coordinates ? 0.5f / static_cast<float>(texture->height) : 0.5f;
       texel = sample(*texture, x.memory, std::bit_cast<float>(across[lane]),
-                     down == nullptr ? middle : std::bit_cast<float>(down[lane]), floats, place);
+                     down == nullptr ? 0.0f : std::bit_cast<float>(down[lane]), floats, place);
     }
     x.effect.address[lane] = texture->first.raw + u64{place.y} * texture->pitch + u64{place.x} * texture->texel_bytes();
     for (u32 c = 0; c < 4; ++c)
@@ -106,8 +108,8 @@ void decode_tex(Decoding& d) {
   d.source(kFieldB, vector ? at.parts[0] : at, *coordinates);
   if (wanted == 2) d.source(kFieldC, at.parts[1], *coordinates);
   if (level) d.source(kFieldE, 2, Type::kF32);
-  d.inst.mode = static_cast<u8>((wanted == 2 ? kTwoDimensions : 0) |
-                                (*coordinates == Type::kS32 ? kIntegerCoordinates : 0) | (floats ? kGivesFloats : 0));
+  d.inst.mode =
+      static_cast<u8>((wanted == 2 ? kTwoDimensions : 0) | (*coordinates == Type::kS32 ? kIntegerCoordinates : 0));
   d.inst.count = 4;
   d.facts.action = MemoryAction::kLoad;
   d.facts.space = MemorySpace::kGlobal;

@@ -71,6 +71,8 @@ void take_types(Decoding& d, VideoForm& form) {
   };
   if (form.op < VideoOp::kEq) set(form, VideoForm::kSignedD, is_signed());
   set(form, VideoForm::kSignedA, is_signed());
+  // vset has no type of its own for a second operation: a GPU takes the first operand's.
+  if (form.op >= VideoOp::kEq) set(form, VideoForm::kSignedD, form.has(VideoForm::kSignedA));
   set(form, VideoForm::kSignedB, is_signed());
 }
 

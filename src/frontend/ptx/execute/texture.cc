@@ -48,6 +48,12 @@ i64 read_integer(const u8* from, u32 bytes, bool is_signed) {
   return static_cast<i32>(bits << shift) >> shift;
 }
 
+/// The integer that is read as 1. 8 bits: 255; signed 8 bits: 127, and -128 is -1 as -127 is.
+float largest(const Texture& texture) {
+  const u32 value_bits = 8u * texture.channel_bytes - (texture.element == Texture::Element::kSigned ? 1 : 0);
+  return static_cast<float>((u64{1} << value_bits) - 1);
+}
+
 u32 channel(const Texture& texture, const u8* from, bool as_float) {
   if (texture.element == Texture::Element::kFloat) {
     if (texture.channel_bytes == 4) return static_cast<u32>(read_integer(from, 4, false));
@@ -57,53 +63,56 @@ u32 channel(const Texture& texture, const u8* from, bool as_float) {
   const bool is_signed = texture.element == Texture::Element::kSigned;
   const i64 value = read_integer(from, texture.channel_bytes, is_signed);
   if (!texture.normalized_values || !as_float) return static_cast<u32>(value);
-  // 8 bits: 255 is 1; signed 8 bits: 127 is 1, and -128 is -1 as -127 is.
-  const u32 value_bits = 8u * texture.channel_bytes - (is_signed ? 1 : 0);
-  const auto most = static_cast<float>((u64{1} << value_bits) - 1);
-  return std::bit_cast<u32>(std::max(static_cast<float>(value) / most, -1.0f));
+  return std::bit_cast<u32>(std::max(static_cast<float>(value) / largest(texture), -1.0f));
 }
 
-/// Channels that a texture does not have read as 0, the fourth as 1.
-Texel missing_channels(bool as_float) {
-  return {0, 0, 0, as_float ? std::bit_cast<u32>(1.0f) : 1};
+/// What stands for texels outside, as a GPU keeps it: a word for each channel, made to a value of the format when the texture is. Halves are
+/// cut, fractions rounded to the nearest that the format has; integers take the word's lowest bits, without a conversion.
+u32 border_channel(const Texture& texture, float border, bool as_float) {
+  const u32 word = std::bit_cast<u32>(border);
+  if (texture.element == Texture::Element::kFloat) {
+    if (texture.channel_bytes == 4) return word;
+    const F16 half = narrow<F16, Round::kZero>(border);
+    return as_float ? std::bit_cast<u32>(widen_to_float(half)) : half.bits;
+  }
+  const bool is_signed = texture.element == Texture::Element::kSigned;
+  if (!texture.normalized_values || !as_float) {
+    const u32 shift = 32u - 8u * texture.channel_bytes;
+    return is_signed ? static_cast<u32>(static_cast<i32>(word << shift) >> shift) : word << shift >> shift;
+  }
+  const float most = largest(texture);
+  const float fraction = std::isnan(border) ? 0.0f : std::clamp(border, is_signed ? -1.0f : 0.0f, 1.0f);
+  return std::bit_cast<u32>(std::rint(fraction * most) / most);
 }
 
+/// Channels that a texture does not have read as 0, on a GPU too.
 Texel border_texel(const Texture& texture, bool as_float) {
-  Texel texel = missing_channels(as_float);
-  for (u32 c = 0; c < texture.channels; ++c)
-    texel[c] = as_float ? std::bit_cast<u32>(texture.border[c]) : static_cast<u32>(static_cast<i32>(texture.border[c]));
+  Texel texel{};
+  for (u32 c = 0; c < texture.channels; ++c) texel[c] = border_channel(texture, texture.border[c], as_float);
   return texel;
 }
 
 struct Weighed {
   i64 lower;
-  float upper_weight;
+  i32 upper_weight;  // of 256
 };
 /// Where a coordinate lies between two texels. The weight has 8 bits of fraction, as CUDA documents; it may be 1.
-Weighed between(float coordinate) {
-  const float at = coordinate - 0.5f, lower = std::floor(at);
-  const float weight = std::floor((at - lower) * 256.0f + 0.5f) / 256.0f;
-  return {static_cast<i64>(lower), weight};
+Weighed between(double coordinate) {
+  const double at = coordinate - 0.5, lower = std::floor(at);
+  return {static_cast<i64>(lower), static_cast<i32>(std::floor((at - lower) * 256.0 + 0.5))};
 }
 
-/// Far outside and not-a-number coordinates become ones that fit an index.
-float bounded(float coordinate) {
-  constexpr float kMost = 1 << 24;  // above any size of a texture, and exact
-  if (std::isnan(coordinate)) return 0;
-  return std::clamp(coordinate, -kMost, kMost);
-}
-
-/// From normalized coordinates to those of texels. What repeats is brought inside first, as CUDA defines it.
-float in_texels(const Texture& texture, u32 dimension, float coordinate, u32 size) {
-  if (!texture.normalized_coordinates) return bounded(coordinate);
+/// From coordinates to those of texels, exact. Numbers below the normal ones count as zero, what is no number too. A normalized
+/// coordinate has 21 bits of fraction, and what is beyond them is cut off: measured on an H200, whatever the size.
+double in_texels(const Texture& texture, u32 dimension, float coordinate, u32 size) {
+  constexpr double kMost = 1 << 24;  // above any size of a texture
+  if (std::isnan(coordinate) || std::fpclassify(coordinate) == FP_SUBNORMAL) return 0;
+  if (!texture.normalized_coordinates) return std::clamp<double>(coordinate, -kMost, kMost);
   const Texture::Outside mode = texture.outside[dimension];
-  if (mode == Texture::Outside::kWrap || mode == Texture::Outside::kMirror) {
-    const float period = std::floor(coordinate), fraction = coordinate - period;
-    const float half = period / 2;
-    const bool reflects = mode == Texture::Outside::kMirror && half != std::floor(half);  // every other period
-    coordinate = reflects ? 1.0f - fraction : fraction;
-  }
-  return bounded(coordinate * static_cast<float>(size));
+  const bool repeats = mode == Texture::Outside::kWrap || mode == Texture::Outside::kMirror;
+  if (repeats && std::isinf(coordinate)) return 0;
+  const double texels = std::floor(double{coordinate} * 0x1p21) / 0x1p21 * size;
+  return repeats ? std::fmod(texels, 2.0 * size) : std::clamp(texels, -kMost, kMost);
 }
 
 Footprint footprint_of(const Texture& texture, i64 x, i64 y) {
@@ -113,44 +122,78 @@ Footprint footprint_of(const Texture& texture, i64 x, i64 y) {
           static_cast<u32>(std::clamp<i64>(y, 0, last_row))};
 }
 
+/// Where the texel lies that coordinates stand for under the address modes, or nowhere: the border.
+const u8* place_of(const Texture& texture, const GuestMemory& memory, i64 x, i64 y) {
+  x = inside(x, texture.width, outside_of(texture, 0));
+  y = inside(y, texture.height, outside_of(texture, 1));
+  if (x < 0 || y < 0) return nullptr;
+  return memory.at(
+      {texture.first.raw + static_cast<u64>(y) * texture.pitch + static_cast<u64>(x) * texture.texel_bytes()});
+}
+
+/// A channel as it is filtered: floats below the normal ones are zero, fractions as integers, of which the smallest is not yet -1.
+double filtered_channel(const Texture& texture, const u8* from, u32 c) {
+  const bool floats = texture.element == Texture::Element::kFloat;
+  if (from == nullptr) {
+    const double border = std::bit_cast<float>(border_channel(texture, texture.border[c], true));
+    return floats ? border : std::rint(border * largest(texture));
+  }
+  from += c * texture.channel_bytes;
+  if (floats) {
+    const auto value = std::bit_cast<float>(channel(texture, from, true));
+    return texture.channel_bytes == 4 && std::fpclassify(value) == FP_SUBNORMAL ? 0.0 : value;
+  }
+  return static_cast<double>(read_integer(from, texture.channel_bytes, texture.element == Texture::Element::kSigned));
+}
+
+/// What filtering gives, rounded as by an H200: fractions to 16 bits, halves to halves.
+float filtered(const Texture& texture, double sum) {
+  if (std::isnan(sum) && texture.channel_bytes == 4) return std::bit_cast<float>(0x7fffffffu);
+  if (texture.element == Texture::Element::kFloat)
+    return texture.channel_bytes == 4 ? static_cast<float>(sum) : widen_to_float(narrow<F16, Round::kNearestEven>(sum));
+  const double most = texture.element == Texture::Element::kSigned ? 32767.0 : 65535.0;
+  return static_cast<float>(std::max(std::round(sum / largest(texture) * most) / most, -1.0));
+}
+
 }  // namespace
 
 Texel texel_at(const Texture& texture, const GuestMemory& memory, i64 x, i64 y, bool as_float) {
-  if (texture.plain_memory && (x < 0 || x >= texture.width)) return {};
-  x = inside(x, texture.width, outside_of(texture, 0));
-  y = inside(y, texture.height, outside_of(texture, 1));
-  if (x < 0 || y < 0) return border_texel(texture, as_float);
-  const u64 address =
-      texture.first.raw + static_cast<u64>(y) * texture.pitch + static_cast<u64>(x) * texture.texel_bytes();
-  const u8* from = memory.at({address});
-  Texel texel = missing_channels(as_float);
+  const u8* from = place_of(texture, memory, x, y);
+  if (from == nullptr) return border_texel(texture, as_float);
+  Texel texel{};
   for (u32 c = 0; c < texture.channels; ++c) texel[c] = channel(texture, from + c * texture.channel_bytes, as_float);
   return texel;
 }
 
 Texel fetch(const Texture& texture, const GuestMemory& memory, i64 x, i64 y, bool as_float, Footprint& footprint) {
   footprint = footprint_of(texture, x, y);
+  if (x < 0 || x >= texture.width || y < 0 || y >= texture.height) return {};
   return texel_at(texture, memory, x, y, as_float);
 }
 
 Texel sample(const Texture& texture, const GuestMemory& memory, float x, float y, bool as_float, Footprint& footprint) {
-  const float u = in_texels(texture, 0, x, texture.width), v = in_texels(texture, 1, y, texture.height);
-  if (!texture.linear_filter || !as_float)
-    return fetch(texture, memory, static_cast<i64>(std::floor(u)), static_cast<i64>(std::floor(v)), as_float,
-                 footprint);
-  const Weighed across = between(u), down = texture.height > 1 ? between(v) : Weighed{0, 0.0f};
-  footprint = footprint_of(texture, across.lower, down.lower);
-  std::array<float, 4> sum{};
-  for (u32 corner = 0; corner < 4; ++corner) {
-    const u32 right = corner & 1, below = corner >> 1;
-    const float weight = (right ? across.upper_weight : 1.0f - across.upper_weight) *
-                         (below ? down.upper_weight : 1.0f - down.upper_weight);
-    if (weight == 0) continue;
-    const Texel texel = texel_at(texture, memory, across.lower + right, down.lower + below, true);
-    for (u32 c = 0; c < 4; ++c) sum[c] += weight * std::bit_cast<float>(texel[c]);
+  const double u = in_texels(texture, 0, x, texture.width), v = in_texels(texture, 1, y, texture.height);
+  if (!texture.linear_filter || !as_float) {
+    const i64 across = static_cast<i64>(std::floor(u)), down = static_cast<i64>(std::floor(v));
+    footprint = footprint_of(texture, across, down);
+    return texel_at(texture, memory, across, down, as_float);
   }
-  return {std::bit_cast<u32>(sum[0]), std::bit_cast<u32>(sum[1]), std::bit_cast<u32>(sum[2]),
-          std::bit_cast<u32>(sum[3])};
+  // Of a single row both rows are the same, unless one is the border: so it is in one dimension on a GPU, too.
+  const bool two_rows = texture.height > 1 || texture.outside[1] == Texture::Outside::kBorder;
+  const Weighed across = between(u), down = two_rows ? between(v) : Weighed{0, 0};
+  footprint = footprint_of(texture, across.lower, down.lower);
+  // The four weights have 8 bits of fraction too, and add up to 1.
+  const i32 right = across.upper_weight, below = down.upper_weight, both = (right * below + 128) >> 8;
+  const std::array<i32, 4> weights{256 - right - below + both, right - both, below - both, both};
+  std::array<double, 4> sum{};
+  for (u32 corner = 0; corner < 4; ++corner) {
+    if (weights[corner] == 0) continue;
+    const u8* from = place_of(texture, memory, across.lower + (corner & 1), down.lower + (corner >> 1));
+    for (u32 c = 0; c < texture.channels; ++c) sum[c] += weights[corner] / 256.0 * filtered_channel(texture, from, c);
+  }
+  Texel result{};
+  for (u32 c = 0; c < texture.channels; ++c) result[c] = std::bit_cast<u32>(filtered(texture, sum[c]));
+  return result;
 }
 
 }  // namespace terrace::ptx

@@ -33,6 +33,7 @@ struct Texture {
   bool plain_memory = false;            // fetched by index; outside is zero
   std::array<float, 4> border{};
 
+  bool gives_floats() const { return element == Element::kFloat || normalized_values; }
   u32 texel_bytes() const { return u32{channels} * channel_bytes; }
 };
 
@@ -47,9 +48,9 @@ struct Footprint {
   u32 x = 0, y = 0;
 };
 
-/// Reads at coordinates as tex.1d and tex.2d do; `y` is 0.5 (or its index 0) for one dimension.
+/// Reads at coordinates as tex.1d and tex.2d do; `y` is 0 for one dimension.
 Texel sample(const Texture& texture, const GuestMemory& memory, float x, float y, bool as_float, Footprint& footprint);
-/// Reads at indices.
+/// Reads at indices; what lies outside is 0 in every address mode.
 Texel fetch(const Texture& texture, const GuestMemory& memory, i64 x, i64 y, bool as_float, Footprint& footprint);
 
 /// Memory that kernels read and write by byte and row (suld, sust).
