@@ -570,7 +570,7 @@ Cycle L2Slice::next_wakeup(Cycle now) {
   for (const WaitingRing<Reply>* replies : {&filled_, &hits_}) {
     // The one that was refused is woken for; the other one's time may still come. (An empty ring has an old reply to show.)
     const Cycle at = replies->front().at;
-    const bool counts = !replies->empty() & ((at > now) | !reply_refused_);
+    const bool counts = (replies->size() != 0) & ((at > now) | !reply_refused_);
     next = std::min(next, counts ? std::max(soonest, at) : kNever);
   }
   return next;

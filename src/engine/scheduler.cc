@@ -161,7 +161,7 @@ Cycle Scheduler::tick_unit(u32 unit) {
   return tick_unit(*units_[unit], unit);
 }
 
-Cycle Scheduler::tick_unit(Unit& unit, u32 id) {
+Cycle Scheduler::tick_unit(Unit& unit, [[maybe_unused]] u32 id) {
   const Cycle again = unit.tick(now_);
   SIM_DCHECK(again > now_, "unit {} wants to run again in cycle {}, which is now or past (cycle {})", names_[id], again,
              now_);
