@@ -49,8 +49,7 @@ void FunctionalRunner::run(const Launch& launch) {
   room_ = config_.resident_blocks;
   u64 next = 0, rounds = 0;
   while (next < shape.blocks || !residents.empty()) {
-    while (next < shape.blocks && residents.size() < room_)
-      residents.push_back(begin_block(shape, next++));
+    while (next < shape.blocks && residents.size() < room_) residents.push_back(begin_block(shape, next++));
     check_interrupt();
     bool progress = false;
     for (Resident& resident : residents) progress |= turn(resident);
