@@ -68,7 +68,7 @@ void FunctionalRunner::run(const Launch& launch) {
 }
 
 FunctionalRunner::Resident FunctionalRunner::begin_block(const LaunchShape& shape, u64 number) {
-  Resident resident{stream_.begin_block(shape.launch, number)};
+  Resident resident{.block = stream_.begin_block(shape.launch, number), .warps = {}};
   for (u32 w = 0; w < shape.warps_per_block; ++w) {
     const WarpRef warp = stream_.warp(resident.block, w);
     resident.warps.push_back({warp, &stream_.view(warp)});
