@@ -69,7 +69,7 @@ class TraceRecorder final : public ForwardingStream {
     return ref;
   }
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
-    const DecodedInst inst = peek(warp);
+    const DecodedInst inst = view(warp).next();
     ForwardingStream::execute(warp, now, stores, effect);
     std::string line = fmt::format("{:04x} {:08x} {}", 16 * inst.line, effect.active, registers(inst, true));
     line += fmt::format("{} {}", opcode(inst, effect), registers(inst, false));

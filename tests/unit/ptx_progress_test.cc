@@ -233,7 +233,7 @@ TEST(PtxProgress, ABlockGoesOnFromAnImageTakenInTheMiddleOfALock) {
       running = false;
       for (u32 w = 0; w < 2; ++w) {
         const WarpRef warp = stream.warp(block, w);
-        if (stream.status(warp) != WarpStatus::kRunning) continue;
+        if (stream.view(warp).status != WarpStatus::kRunning) continue;
         running = true;
         stream.execute(warp, ++steps, stores, effect);
         if (effect.atomic != kNoAtomic) stream.perform_atomic(effect.atomic, effect.atomic_lanes);

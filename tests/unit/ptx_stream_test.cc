@@ -1,4 +1,4 @@
-// What an SM may rely on: peek has no effect, stores wait for the commit, atomics for their performance, a block is a
+// What an SM may rely on: looking has no effect, stores wait for the commit, atomics for their performance, a block is a
 // value.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr const char* kIndex = R"(
   ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
 )";
 
-TEST(PtxStream, PeekShowsRegistersAndSpaceAndChangesNothing) {
+TEST(PtxStream, AViewShowsRegistersAndSpaceAndLookingChangesNothing) {
   Harness harness(
       kernel_text({"u64 out"}, std::string(kIndex) + "fma.rn.f32 %f1, %f2, %f3, %f4; st.global.f32 [%rd3], %f1; ret;"));
   const auto out = harness.buffer("out", std::vector<u32>(32));
@@ -22,20 +22,20 @@ TEST(PtxStream, PeekShowsRegistersAndSpaceAndChangesNothing) {
   const WarpRef warp = harness.machine.warp(harness.machine.begin_block(shape.launch, 0, SmId{}), 0);
   StoreLog stores;
   Effect effect;
-  const DecodedInst& first = harness.machine.peek(warp);
-  EXPECT_EQ(&harness.machine.peek(warp), &first);
+  const DecodedInst& first = harness.machine.view(warp).next();
+  EXPECT_EQ(&harness.machine.view(warp).next(), &first);
   EXPECT_EQ(first.cls, InstClass::kMemory);
   EXPECT_EQ(first.space, MemorySpace::kParameter);
   EXPECT_EQ(first.sources, 0);
   EXPECT_EQ(first.destinations, 2);  // a 64-bit register is two names
   for (int i = 0; i < 4; ++i) harness.machine.execute(warp, 0, stores, effect);
-  const DecodedInst& fma = harness.machine.peek(warp);
+  const DecodedInst& fma = harness.machine.view(warp).next();
   EXPECT_EQ(fma.cls, InstClass::kFloat);
   EXPECT_EQ(fma.sources, 3);
   EXPECT_EQ(fma.destinations, 1);
   for (u32 r = 0; r < 4; ++r) EXPECT_LT(fma.registers[r], shape.scoreboard_names);
   harness.machine.execute(warp, 0, stores, effect);
-  const DecodedInst& store = harness.machine.peek(warp);
+  const DecodedInst& store = harness.machine.view(warp).next();
   EXPECT_EQ(store.action, MemoryAction::kStore);
   EXPECT_EQ(store.lane_bytes, 4);
   EXPECT_EQ(store.registers[0], fma.registers[3]);  // what the fma wrote is what the store reads
@@ -107,8 +107,8 @@ std::vector<u32> run_with_pauses(const std::function<BlockRef(Machine&, LaunchId
     block = pause(harness.machine, launch, block);
     for (u32 w = 0; w < 2; ++w) {
       const WarpRef warp = harness.machine.warp(block, w);
-      running |= harness.machine.status(warp) != WarpStatus::kDone;
-      if (harness.machine.status(warp) != WarpStatus::kRunning) continue;
+      running |= harness.machine.view(warp).status != WarpStatus::kDone;
+      if (harness.machine.view(warp).status != WarpStatus::kRunning) continue;
       harness.machine.execute(warp, 0, stores, effect);
       stores.commit();
     }
