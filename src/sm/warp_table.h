@@ -30,13 +30,14 @@ struct Warp {
   const DecodedInst* next = nullptr;  // when it was last looked at
   WarpState state = WarpState::kFree;
   TenantId tenant{};
-  u8 block = 0;  // place of its block on the SM
+  bool polls = false;  // it has jumped back to the start of a loop that polls, and not branched since
+  u8 block = 0;        // place of its block on the SM
   u32 loads_out = 0, stores_out = 0, atomics_out = 0;
   CopyQueue copies = {};
 
   bool quiet() const { return loads_out == 0 && stores_out == 0 && atomics_out == 0 && copies.empty(); }
   /// All but `view` and `next`: the SM asks the stream for them again.
-  void archive(Archive& a) { a(ref, state, tenant, block, loads_out, stores_out, atomics_out, copies); }
+  void archive(Archive& a) { a(ref, state, tenant, polls, block, loads_out, stores_out, atomics_out, copies); }
 };
 
 class Scoreboard {

@@ -42,6 +42,15 @@ constexpr const char* kYoungestSets = R"(
   SET: mov.u32 %r6, 1; st.volatile.shared.u32 [flag], %r6;
   END:)";
 
+// The last warp of the last block sets what all others wait for, each with a fence in every pass.
+constexpr const char* kLastSets = R"(
+  mov.u32 %r7, %ctaid.x; setp.ne.u32 %p3, %r7, 3; @%p3 bra WAIT;
+  setp.lt.u32 %p1, %r1, 224; @%p1 bra WAIT;
+  mov.u32 %r6, 1; st.volatile.global.u32 [%rd1], %r6; bra END;
+  WAIT: membar.gl; add.u32 %r6, %r6, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
+  red.global.add.u32 [%rd2], 1;
+  END:)";
+
 struct Outcome {
   u32 count = 0;
   std::string fault;
@@ -97,6 +106,14 @@ TEST(GpuProgress, WarpsThatPollDoNotKeepTheYoungestFromIssuing) {
     const Outcome outcome = run(two_sms(scheduler), kYoungestSets, 1, 1024);
     EXPECT_EQ(outcome.fault, "") << scheduler;
     EXPECT_EQ(outcome.count, 992u) << scheduler;
+  }
+}
+
+TEST(GpuProgress, WarpsThatPollWithAFenceDoNotKeepTheQueueOfMemoryFromOthers) {
+  for (const char* scheduler : {"gto", "lrr", "tenant_gto"}) {
+    const Outcome outcome = run(two_sms(scheduler), kLastSets, 4, 256);
+    EXPECT_EQ(outcome.fault, "") << scheduler;
+    EXPECT_EQ(outcome.count, 4u * 256 - 32) << scheduler;
   }
 }
 

@@ -23,7 +23,7 @@ TEST(CudaConversations, OfTheSeedsSucceedButForAFaultAtTheEnd) {
   ASSERT_EQ(kernels.size(), 2u);
   expect_success(kernels[0], 22);
   ASSERT_FALSE(kernels[1].empty());
-  EXPECT_EQ(kernels[1].back(), Status::kIllegalAddress);
+  EXPECT_EQ(kernels[1].back(), Status::kMisalignedAddress);
   kernels[1].pop_back();
   expect_success(kernels[1], 4);
 }

@@ -105,7 +105,7 @@ TERRACE_DEVICE_INLINE long long clock64() {
   return __nvvm_read_ptx_sreg_clock64();
 }
 TERRACE_DEVICE_INLINE void __nanosleep(unsigned int nanoseconds) {
-  asm volatile("nanosleep.unsigned int %0;" : : "r"(nanoseconds));
+  asm volatile("nanosleep.u32 %0;" : : "r"(nanoseconds));
 }
 TERRACE_DEVICE_INLINE void __trap() {
   asm volatile("trap;");

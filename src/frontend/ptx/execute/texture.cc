@@ -102,6 +102,17 @@ Weighed between(double coordinate) {
   return {static_cast<i64>(lower), static_cast<i32>(std::floor((at - lower) * 256.0 + 0.5))};
 }
 
+/// What whole periods leave of a number, with its sign: exact, since each difference of doubles here is one.
+double remainder_of(double number, double period) {
+  double rest = std::abs(number), step = period;
+  while (step <= rest) step *= 2;
+  while (step > period) {
+    step /= 2;
+    if (rest >= step) rest -= step;
+  }
+  return number < 0 ? -rest : rest;
+}
+
 /// From coordinates to those of texels, exact. Numbers below the normal ones count as zero, what is no number too. A normalized
 /// coordinate has 21 bits of fraction, and what is beyond them is cut off: measured on an H200, whatever the size.
 double in_texels(const Texture& texture, u32 dimension, float coordinate, u32 size) {
@@ -112,7 +123,7 @@ double in_texels(const Texture& texture, u32 dimension, float coordinate, u32 si
   const bool repeats = mode == Texture::Outside::kWrap || mode == Texture::Outside::kMirror;
   if (repeats && std::isinf(coordinate)) return 0;
   const double texels = std::floor(double{coordinate} * 0x1p21) / 0x1p21 * size;
-  return repeats ? std::fmod(texels, 2.0 * size) : std::clamp(texels, -kMost, kMost);
+  return repeats ? remainder_of(texels, 2.0 * size) : std::clamp(texels, -kMost, kMost);
 }
 
 Footprint footprint_of(const Texture& texture, i64 x, i64 y) {
