@@ -24,7 +24,8 @@ class CrossbarBench {
     for (u32 i = 0; i < outputs; ++i) {
       receivers_.push_back(std::make_unique<Scripted>(scheduler, "receiver"));
       crossbar.connect_output(i, receivers_[i]->id());
-      receivers_[i]->always([this, i](Cycle now) { return inbox[i].take(crossbar, i, now); });
+      receivers_[i]->always(
+          [this, i](Cycle now) { return one_at_a_time ? take_one(i, now) : inbox[i].take(crossbar, i, now); });
     }
   }
   /// A packet in that cycle, or as soon as it may leave.
@@ -45,8 +46,15 @@ class CrossbarBench {
   Scheduler scheduler;
   Crossbar<u32> crossbar;
   std::vector<Inbox<u32>> inbox;  // by output
+  bool one_at_a_time = false;     // receivers take one packet in a tick, like L2 slices, and do not ask for another
 
  private:
+  Cycle take_one(u32 output, Cycle now) {
+    crossbar.absorb(output, now);
+    if (crossbar.front(output, now)) inbox[output].seen.push_back({now, crossbar.receive(output, now)});
+    return kNever;
+  }
+
   std::vector<std::unique_ptr<Scripted>> senders_, receivers_;
 };
 
@@ -104,6 +112,16 @@ TEST(CrossbarBench, AnOutputWithTwoPortsReceivesTwo) {
   for (u32 input = 0; input < 3; ++input) bench.send(0, input, 0, input, 4);
   bench.run();
   EXPECT_EQ(bench.inbox[0].times(), (Times{5, 5, 9}));
+}
+
+TEST(CrossbarBench, AReceiverThatTakesOnePacketIsWokenForTheNext) {
+  CrossbarBench bench(3, 1);
+  bench.one_at_a_time = true;
+  bench.send(0, 0, 0, 1, 4);
+  bench.send(0, 1, 0, 2, 1);
+  bench.send(0, 2, 0, 3, 1);
+  bench.run();
+  EXPECT_EQ(bench.inbox[0].times(), (Times{5, 9, 10}));
 }
 
 TEST(CrossbarBench, AnOutputServesItsInputsInTurn) {

@@ -52,6 +52,14 @@ ScriptOp access(MemoryAction action, u64 line, std::vector<u16> writes = {}) {
   return {memory_inst(action, MemorySpace::kGlobal, 4, {}, std::move(writes)),
           [line](const ScriptPlace&, u32 lane) { return GuestMemory::kBase + line * kLineBytes + lane * 4; }};
 }
+/// It takes 32 cycles to leave: its lanes touch as many lines.
+ScriptOp wide_access() {
+  ScriptOp wide = access(MemoryAction::kLoad, 0, {1});
+  wide.address = [](const ScriptPlace& place, u32 lane) {
+    return GuestMemory::kBase + (place.warp * kLanes + lane) * kLineBytes;
+  };
+  return wide;
+}
 ScriptOp of_class(InstClass cls) {
   return {plain_inst(cls, {}, {})};
 }
@@ -330,12 +338,7 @@ TEST(SmBench, ABarrierLetsEveryoneGoOneLatencyAfterTheLastArrival) {
 TEST(SmBench, AFullLoadStoreUnitHoldsBackAccessesAndNothingElse) {
   SmConfig config = one_scheduler();
   config.memory_queue = 1;
-  // Each access takes 32 cycles to leave: its lanes touch as many lines.
-  ScriptOp wide = access(MemoryAction::kLoad, 0, {1});
-  wide.address = [](const ScriptPlace& place, u32 lane) {
-    return GuestMemory::kBase + (place.warp * kLanes + lane) * kLineBytes;
-  };
-  SmBench bench({compute({}, {2}), wide}, 2, config);
+  SmBench bench({compute({}, {2}), wide_access()}, 2, config);
   bench.start(0, 0);
   bench.finish();
   // Computations in cycles 1 and 3 or so; the first access holds the queue until its last line has left.
@@ -346,6 +349,20 @@ TEST(SmBench, AFullLoadStoreUnitHoldsBackAccessesAndNothingElse) {
   EXPECT_EQ(bench.stream.issues.size(), 6u);
   const Cycle second_access = accesses[kLanes] - 1 - kNoc;
   EXPECT_EQ(second_access, accesses[kLanes - 1] - kNoc) << "it issues in the cycle in which the last line leaves";
+}
+
+TEST(SmBench, AnAccessThatFillsTheLoadStoreUnitHoldsBackTheOtherScheduler) {
+  SmConfig config = one_scheduler();
+  config.schedulers = 2;
+  config.memory_queue = 1;
+  SmBench bench({wide_access()}, 2, config);
+  bench.start(0, 0);
+  bench.finish();
+  std::vector<Cycle> first(2, kNever);  // by warp
+  for (const WatchedStream::Issue& issue : bench.stream.issues)
+    first[issue.warp] = std::min(first[issue.warp], issue.at);
+  EXPECT_EQ(first, (std::vector<Cycle>{1, bench.memory.seen[kLanes - 1].at - kNoc}))
+      << "when the last line of the first access leaves";
 }
 
 TEST(SmBench, WhileTheDispatcherTakesNoWordEndedBlocksWait) {
@@ -400,13 +417,13 @@ TEST(SmBench, AnotherTenantsBlockEmptiesTheL1) {
 
 TEST(SmBench, BlocksOfTwoTenantsAtOnceAreAnErrorUnlessTheyShareTheSm) {
   for (const bool shared : {true, false}) {
-    SmBench bench({access(MemoryAction::kLoad, 1, {1}), compute({1}, {2})});
+    // No accesses: to change the root register while some are in flight is an error of its own.
+    SmBench bench(std::vector<ScriptOp>(20, compute({}, {1})));
     bench.start(10, 0, 1, 0, nullptr, shared);
-    bench.start(15, 0, 1, 1, nullptr, shared);  // the first still waits for memory
+    bench.start(15, 0, 1, 1, nullptr, shared);  // the first still computes
     if (shared) {
       bench.finish();
-      EXPECT_EQ(bench.stream.issues.size() + bench.other.issues.size(), 6u)
-          << "a load, an addition and an exit of each";
+      EXPECT_EQ(bench.stream.issues.size() + bench.other.issues.size(), 42u) << "20 computations and an exit of each";
     } else {
       EXPECT_THROW(bench.run(), ModelError);
     }

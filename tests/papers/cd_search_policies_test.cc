@@ -210,9 +210,9 @@ TEST(Claim, cdsearch_mech_power_search) {
 }
 
 TEST(CdSearch, PowerModeAddsOneSmAtATimeForThoseWhoNeedIt) {
-  // Faster on one SM than its part of many: 3 are predicted, and 5 are needed.
+  // Faster on one SM than its part of many: 6,000 / 2,500 SMs are predicted, rounded up 3, and 5 are needed.
   PaperTenant late = memory(5);
-  late.kilo_ipc = [](u32 sms) -> u64 { return sms == 1 ? 2'000 : 1'200 * std::min<u64>(sms, 5); };
+  late.kilo_ipc = [](u32 sms) -> u64 { return sms == 1 ? 2'500 : 1'200 * std::min<u64>(sms, 5); };
   PaperMachine paper = machine({late, memory(4)});
   paper.arrive({0, 1});
   paper.run_until(1'000'000);

@@ -211,8 +211,9 @@ TEST(Link, WakesASleepingConsumerWhenTheMessageArrives) {
   EXPECT_EQ(wire.consumer.ticked, (std::vector<Cycle>{0, 5}));
 }
 
-/// Pushes whenever it may, pops whenever it can, and returns the cycles in which messages arrived.
-std::vector<Cycle> arrivals(LinkShape shape, u64 permute_seed, Cycle until) {
+/// Pushes whenever it may, pops whenever it can, and returns the cycles in which messages arrived. The producer ticks in every
+/// cycle, or when the link wakes it.
+std::vector<Cycle> arrivals(LinkShape shape, u64 permute_seed, Cycle until, bool every_cycle = false) {
   Scheduler::Options options;
   options.permute_seed = permute_seed;
   Scheduler scheduler(options);
@@ -222,7 +223,7 @@ std::vector<Cycle> arrivals(LinkShape shape, u64 permute_seed, Cycle until) {
   std::vector<Cycle> arrived;
   producer.on_tick = [&](Cycle now) {
     while (link.can_push(now)) link.push(now, 0);
-    return kNever;  // only the link wakes it
+    return every_cycle ? now + 1 : kNever;
   };
   consumer.on_tick = [&](Cycle now) {
     while (link.front(now)) {
@@ -246,9 +247,11 @@ TEST(Link, OfDefaultCapacityRunsAtFullRate) {
 
 TEST(Link, WithOnePlaceCarriesAMessageEveryLatencyPlusOneCyclesWhoeverTicksFirst) {
   for (const u64 permute : {0, 1, 2, 3}) {
-    const auto arrived = arrivals({.rate = 1, .latency = 2, .capacity = 1}, permute, 100);
-    ASSERT_GE(arrived.size(), 3u);
-    for (size_t i = 0; i < arrived.size(); ++i) ASSERT_EQ(arrived[i], 2 + 3 * i) << "permutation " << permute;
+    for (const bool every_cycle : {false, true}) {
+      const auto arrived = arrivals({.rate = 1, .latency = 2, .capacity = 1}, permute, 100, every_cycle);
+      ASSERT_GE(arrived.size(), 3u);
+      for (size_t i = 0; i < arrived.size(); ++i) ASSERT_EQ(arrived[i], 2 + 3 * i) << "permutation " << permute;
+    }
   }
 }
 
