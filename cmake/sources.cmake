@@ -41,8 +41,8 @@ set_source_files_properties(src/version.cc PROPERTIES COMPILE_DEFINITIONS
 include(cmake/code_hash.cmake)
 
 # What a simulated cycle runs through is optimised together, when the programs are linked: the units, and the machine that
-# executes PTX. Everything else is compiled alone and less far, which halves the time that a build takes. Tests link the same
-# objects without that (-fno-lto), so these hold code of both kinds where there are tests.
+# executes PTX. Everything else is compiled alone and less far: a build should be short. Tests link the same objects without that
+# (-fno-lto), so these hold code of both kinds where there are tests.
 file(GLOB_RECURSE TERRACE_HOT_SOURCES CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/frontend/ptx/execute/*.cc
   ${PROJECT_SOURCE_DIR}/src/frontend/traces/*.cc)

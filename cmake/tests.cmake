@@ -143,7 +143,7 @@ set(cuda_flags -x cuda --cuda-gpu-arch=sm_70 --cuda-path=/nonexistent -nocudainc
 set(cuda_programs "")
 function(add_cuda_program name)
   set(source ${PROJECT_SOURCE_DIR}/tests/cuda/${name}.cu)
-  add_custom_command(OUTPUT ${cuda_out}/${name}.ptx DEPENDS ${source} tests/cuda/cuda_mini.h tests/cuda/expect.h
+  add_custom_command(OUTPUT ${cuda_out}/${name}.ptx DEPENDS ${source} tests/cuda/cuda_mini.h tests/cuda/expect.h tests/cuda/grid_barrier.h
     tests/cuda/compared.h tests/cuda/sampling.h
     COMMAND ${CMAKE_COMMAND} -E make_directory ${cuda_out}
     COMMAND ${TERRACE_CLANG} ${cuda_flags} --cuda-device-only -S -Xclang -target-feature -Xclang +ptx78 ${source} -o

@@ -16,7 +16,7 @@ class TurnsWarpScheduler final : public WarpScheduler {
   };
   TurnsWarpScheduler(const Context&, Params params) : length_(params.length), issued_(params.length) {}
 
-  void started(u32, u64, TenantId) override {}
+  void started(u32, TenantId) override {}
 
   u32 pick(u64 candidates) override {
     const bool goes_on = issued_ < length_ && (candidates >> last_ & 1) != 0;

@@ -35,7 +35,7 @@ void Sm::archive(Archive& a) {
   SmContext::archive(a);
   for (SmContext& context : aside_) context.archive(a);
   a(held_until_, stalled_since_, stops_when_drained_, issued_, could_issue_, finished_, memory_, pipe_free_);
-  a(next_age_, next_dynamic_id_, warps_seen_, root_, newest_launch_, faults_);
+  a(next_dynamic_id_, warps_seen_, root_, newest_launch_, faults_);
   a(stats.shared_passes, stats.unfinished_blocks);  // the tree of statistics does not know them
   if (!a.restores()) return;
   find_views(*this);
@@ -133,7 +133,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
                     .tenant = start.tenant,
                     .block = static_cast<u8>(place - blocks_.begin())};
     scoreboards_[slot].reset();
-    schedulers_[slot % config_.schedulers]->started(slot, next_age_++, start.tenant);
+    schedulers_[slot % config_.schedulers]->started(slot, start.tenant);
   }
   if (start.image) go_on(block);
   for (u32 i = 0; i < start.warps; ++i) {

@@ -200,7 +200,7 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
   // A warp that only polls must not keep those from issuing that it waits for: it goes behind all others with each of its
   // instructions, from a jump back to its next branch, or it would go on while it can.
   if (inst.cls == InstClass::kControl) warp.polls = effect_.polls;
-  if (warp.polls) schedulers_[scheduler]->started(slot, next_age_++, warp.tenant);
+  if (warp.polls) schedulers_[scheduler]->started(slot, warp.tenant);
 
   switch (effect_.status) {
     case WarpStatus::kRunning:

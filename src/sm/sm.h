@@ -177,7 +177,6 @@ class Sm final : public Unit, private SmContext {
   LoadStoreUnit memory_;
   std::vector<u64> scheduler_places_;                     // of the warps that each scheduler serves
   std::array<std::array<Cycle, kPipes>, 4> pipe_free_{};  // by scheduler
-  u64 next_age_ = 0;
   u32 next_dynamic_id_ = 0;
   std::vector<SmContext> aside_;                       // by tenant, when they take turns
   PerTenant<u64> warps_seen_;                          // likewise, since the epoch began

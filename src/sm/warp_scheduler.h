@@ -19,9 +19,8 @@ class WarpScheduler {
   };
   virtual ~WarpScheduler() = default;
 
-  /// A new warp of a tenant took this place, or the one that has it goes behind all others, since it waits for them; `age`
-  /// grows with each call on the SM.
-  virtual void started(u32 place, u64 age, TenantId tenant) = 0;
+  /// A new warp of a tenant took this place, or the one that has it goes behind all others, since it waits for them.
+  virtual void started(u32 place, TenantId tenant) = 0;
   /// The place of one of the `candidates`: a bit for each, and at least one.
   virtual u32 pick(u64 candidates) = 0;
   /// What changes while it runs, for checkpoints; `{}` when nothing does.

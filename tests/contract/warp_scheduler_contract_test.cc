@@ -16,7 +16,7 @@ class EveryWarpScheduler : public ::testing::TestWithParam<std::string> {
   static constexpr u32 kWarps = 48;
   static std::unique_ptr<WarpScheduler> make() {
     auto scheduler = Registry<WarpScheduler>::instance().make(GetParam(), {kWarps});
-    for (u32 warp = 0; warp < kWarps; ++warp) scheduler->started(warp, warp, TenantId(0));
+    for (u32 warp = 0; warp < kWarps; ++warp) scheduler->started(warp, TenantId(0));
     return scheduler;
   }
 };
@@ -30,7 +30,7 @@ TEST_P(EveryWarpScheduler, PicksAReadyWarp) {
     const u32 picked = scheduler->pick(ready);
     ASSERT_LT(picked, kWarps);
     ASSERT_TRUE(ready >> picked & 1) << "warp " << picked << " is not ready";
-    if (rng.below(50) == 0) scheduler->started(picked, kWarps + static_cast<u64>(i), TenantId(0));
+    if (rng.below(50) == 0) scheduler->started(picked, TenantId(0));
   }
 }
 
@@ -65,7 +65,6 @@ TEST_P(EveryWarpScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
   const auto scheduler = make();
   std::unique_ptr<WarpScheduler> twin;
   Rng rng(3, "ready");
-  u64 age = kWarps;
   for (int i = 0; i < 5'000; ++i) {
     if (i % 111 == 0) {
       ASSERT_NO_FATAL_FAILURE(
@@ -74,8 +73,8 @@ TEST_P(EveryWarpScheduler, AFreshOneThatGetsItsStateGoesOnAlike) {
     if (rng.below(20) == 0) {
       const u32 place = static_cast<u32>(rng.below(kWarps));
       const auto tenant = TenantId(rng.below(3));
-      scheduler->started(place, age, tenant);
-      twin->started(place, age++, tenant);
+      scheduler->started(place, tenant);
+      twin->started(place, tenant);
     }
     const u64 ready = (rng.next() & rng.next()) >> 16 | u64{1} << rng.below(kWarps);
     ASSERT_EQ(twin->pick(ready), scheduler->pick(ready)) << "in step " << i;

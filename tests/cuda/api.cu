@@ -9,6 +9,7 @@
 
 #include "cuda_mini.h"
 #include "expect.h"
+#include "grid_barrier.h"
 
 constexpr int kCount = 1000;
 constexpr int kThreads = 128;
@@ -44,22 +45,6 @@ __global__ void spin(int* data, int rounds) {
   data[1] = sum;
 }
 
-// What a barrier of cooperative groups does: one thread of each block adds to a counter that the driver places, so that its
-// highest bit changes when all have, and waits for that.
-__device__ void sync_grid() {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned high, low, before, now;
-    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
-    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
-    unsigned* counter = (unsigned*)((unsigned long long)high << 32 | low) + 1;
-    const unsigned mine = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
-    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(counter), "r"(mine) : "memory");
-    do asm volatile("ld.acquire.gpu.u32 %0,[%1];" : "=r"(now) : "l"(counter) : "memory");
-    while (((before ^ now) & 0x80000000u) == 0);
-  }
-  __syncthreads();
-}
 // Each block writes a word and then adds those of all blocks, three times.
 __global__ void sum_of_grid(int* words) {
   int sum = 0;

@@ -19,22 +19,7 @@ extern "C" __device__ void* malloc(size_t bytes);
 extern "C" __device__ void free(void* memory);
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 #define assert(what) ((what) ? (void)0 : __assertfail(#what, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
-// What cooperative groups do: one thread of each block adds to a counter that the driver places, so that its highest bit changes when all
-// have, and waits for that.
-__device__ void sync_grid() {
-  __nvvm_bar_sync(0);
-  if (threadIdx.x == 0) {
-    unsigned high, low, before, now;
-    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
-    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
-    unsigned* counter = (unsigned*)((unsigned long long)high << 32 | low) + 1;
-    const unsigned mine = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
-    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(counter), "r"(mine) : "memory");
-    do asm volatile("ld.acquire.gpu.u32 %0,[%1];" : "=r"(now) : "l"(counter) : "memory");
-    while (((before ^ now) & 0x80000000u) == 0);
-  }
-  __nvvm_bar_sync(0);
-}
+#include "grid_barrier.h"
 #endif
 
 // ---- printf

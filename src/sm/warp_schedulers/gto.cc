@@ -14,7 +14,7 @@ class GtoWarpScheduler final : public WarpScheduler {
   };
   GtoWarpScheduler(const Context&, Params) {}
 
-  void started(u32 place, u64, TenantId) override {
+  void started(u32 place, TenantId) override {
     ages_.started(place);
     if (place == last_) last_ = kNobody;  // a new warp does not inherit the turn of the one before it
   }

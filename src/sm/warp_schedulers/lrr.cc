@@ -15,7 +15,7 @@ class LrrWarpScheduler final : public WarpScheduler {
   };
   LrrWarpScheduler(const Context&, Params) {}
 
-  void started(u32, u64, TenantId) override {}
+  void started(u32, TenantId) override {}
 
   u32 pick(u64 candidates) override {
     const u64 after = last_ == 63 ? 0 : candidates & (~u64{0} << (last_ + 1));

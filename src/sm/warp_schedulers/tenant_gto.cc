@@ -18,7 +18,7 @@ class TenantGtoWarpScheduler final : public WarpScheduler {
   };
   TenantGtoWarpScheduler(const Context&, Params) { last_warp_.fill(kNobody); }
 
-  void started(u32 place, u64, TenantId tenant) override {
+  void started(u32 place, TenantId tenant) override {
     for (u64& warps : warps_) warps &= ~(u64{1} << place);
     warps_[index(tenant)] |= u64{1} << place;
     ages_.started(place);
