@@ -19,7 +19,7 @@ u32 compare_kernels(Gpu& gpu, const std::string& folder, const std::string& hash
 u32 compare_workloads(Gpu& gpu, const std::string& folder, InputSize size);
 
 /// Every row of the opcode table of tests/unit, in a kernel of its own that the driver compiles.
-u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only);
+u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only, u64 seed);
 
 /// Tensor instructions with so many warps of operands each, loads of matrices, asynchronous copies, barrier objects.
 u32 compare_matrices(Gpu& gpu, u32 cases);

@@ -95,7 +95,7 @@ Tally tally(const opcodes::Row& row, const Tuples& values, const std::vector<u64
 
 }  // namespace
 
-u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only) {
+u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only, u64 seed) {
   using namespace opcodes;
   u32 differing_rows = 0, rows = 0, refused = 0, differs = 0;
   const std::pair<const char*, Rows> tables[] = {{"integer", integer_rows()}, {"float", float_rows()},
@@ -105,7 +105,7 @@ u32 compare_opcodes(Gpu& gpu, u32 cases, const std::string& only) {
   for (const auto& [stream, table] : tables) {
     if (!only.empty() && only != stream) continue;
     for (const Row& row : table) {
-      const Tuples values = operand_tuples(row, stream, cases);
+      const Tuples values = operand_tuples(row, stream, cases, seed);
       const ptx::Operation operation = operation_of(row);
       std::vector<u64> theirs;
       const std::string refusal = ptx::refusal([&] { theirs = evaluate_on(gpu, operation, values); });

@@ -2,7 +2,7 @@
 //   real_gpu write FOLDER          the random kernels as FOLDER/unit_N.cu and, by clang, FOLDER/clang/unit_N.ptx
 //   real_gpu kernels FOLDER HASHES
 //   real_gpu workloads FOLDER SIZE
-//   real_gpu opcodes CASES [TABLE]   TABLE: integer, float, half, "half compare", convert, approx or video
+//   real_gpu opcodes CASES [TABLE [SEED]]   TABLE: integer, float, half, "half compare", convert, approx or video; SEED: of operands, default 1
 //   real_gpu matrices CASES
 //   real_gpu waiting
 // SPDX-License-Identifier: MIT
@@ -40,8 +40,8 @@ int act(const std::vector<std::string>& words) {
     write_kernels(words[1]);
     return 0;
   }
-  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1) || is("opcodes", 2) || is("matrices", 1) ||
-      is("waiting", 0)) {
+  if (is("kernels", 2) || is("workloads", 2) || is("opcodes", 1) || is("opcodes", 2) || is("opcodes", 3) ||
+      is("matrices", 1) || is("waiting", 0)) {
     real_gpu::Gpu gpu;
     fmt::print("GPU: {}\n", gpu.name());
     if (words[0] == "waiting") return real_gpu::compare_waiting(gpu) != 0;
@@ -49,10 +49,12 @@ int act(const std::vector<std::string>& words) {
     if (words[0] == "workloads") return real_gpu::compare_workloads(gpu, words[1], parse_input_size(words[2])) != 0;
     const u32 cases = static_cast<u32>(std::stoul(words[1]));
     if (words[0] == "matrices") return real_gpu::compare_matrices(gpu, cases) != 0;
-    return real_gpu::compare_opcodes(gpu, cases, words.size() > 2 ? words[2] : "") != 0;
+    return real_gpu::compare_opcodes(gpu, cases, words.size() > 2 ? words[2] : "",
+                                     words.size() > 3 ? std::stoull(words[3]) : 1) != 0;
   }
   input_error(
-      "usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES [TABLE] | matrices "
+      "usage: real_gpu write FOLDER | kernels FOLDER HASHES | workloads FOLDER SIZE | opcodes CASES [TABLE [SEED]] | "
+      "matrices "
       "CASES | "
       "waiting");
 }

@@ -66,8 +66,9 @@ inline ptx::Operation operation_of(const Row& row) {
   return operation;
 }
 
-inline std::vector<std::array<u64, 4>> operand_tuples(const Row& row, const std::string& stream, u32 count) {
-  Rng rng(1, stream + row.opcode);
+inline std::vector<std::array<u64, 4>> operand_tuples(const Row& row, const std::string& stream, u32 count,
+                                                      u64 seed = 1) {
+  Rng rng(seed, stream + row.opcode);
   std::vector<std::array<u64, 4>> values(count);
   for (auto& tuple : values)
     for (u32 i = 0; i < row.operands.size(); ++i) tuple[i] = operand_of(rng, row.operands[i]);
