@@ -63,7 +63,8 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
-  app.add_option("--epochs", line.config.epochs, "also keep statistics over time in the result, a value every N cycles")
+  app.add_option("--stats-every", line.config.stats_every,
+                 "also keep statistics over time in the result: by how much each counter grew in every N cycles")
       ->type_name("N");
   add_threads(app, line);
   app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
@@ -194,8 +195,8 @@ void add_sweep_options(CLI::App& app, CommandLine& line) {
   app.add_option("--size", line.sweep.size, "input size of all workloads; overrides the file")->type_name("SIZE");
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the file")
       ->type_name("N");
-  app.add_option("--epochs", line.sweep.epochs,
-                 "keep statistics over time of every job, a value every N cycles; overrides the file; 0: none")
+  app.add_option("--stats-every", line.sweep.stats_every,
+                 "keep statistics over time of every job, in intervals of N cycles; overrides the file; 0: none")
       ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
   app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
@@ -399,7 +400,7 @@ Layers layers_of(const ConfigOptions& options) {
   const Short shorts[] = {{"--seed", "run.seed", options.seed},
                           {"--until", "run.until", options.until},
                           {"--warmup", "run.warmup", options.warmup},
-                          {"--epochs", "run.series", options.epochs}};
+                          {"--stats-every", "run.stats_every", options.stats_every}};
   for (const Short& each : shorts)
     if (!each.value.empty()) layers.options.push_back({each.key, Tree(each.value), true, {each.option, 0}});
   return layers;

@@ -32,7 +32,7 @@ struct RunConfig {
   u64 warmup = 0;
   u64 epoch = 0;
   u64 sample = 0;
-  u64 series = 0;
+  u64 stats_every = 0;
   bool lifetimes = false;
   bool first_touches = false;
   u64 instruction_cap = 0;
@@ -55,11 +55,12 @@ struct RunConfig {
       "each tenant arrives, and leaves, up to this many cycles late, by a random number drawn from the seed");
     v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics leave out");
     v("epoch", epoch, in(0, Range::kHighest),
-      "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
+      "length of an epoch in cycles: at its end, policies that go by epochs decide, and --timeline FILE.csv gets a "
+      "line; 0: no epochs");
     v("sample", sample, in(0, Range::kHighest),
       "cycles between samples of walks in service and of warps that wait for translations (gpu.samples); 0: none");
-    v("series", series, in(0, Range::kHighest),
-      "cycles between values of the statistics over time that the result holds (--epochs); 0: none");
+    v("stats_every", stats_every, in(0, Range::kHighest),
+      "the result also says how much each counter grew in every interval of so many cycles; 0: only totals");
     v("lifetimes", lifetimes,
       "count how long entries of L1 TLBs and lines of caches live, and when they are last used (gpu.lifetimes)");
     v("first_touches", first_touches,

@@ -72,9 +72,9 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
     for (const auto& mmu : mmus_) mmu->count_first_touches();
   build_controllers(std::move(partitioner));
   describe_stats();
-  if (config_.run.series != 0) {
+  if (config_.run.stats_every != 0) {
     // Behind all others: it looks at what they have done.
-    auto series = std::make_unique<Series>(stats_, config_.run.series, [this] { settle(); });
+    auto series = std::make_unique<Series>(stats_, config_.run.stats_every, [this] { settle(); });
     series_ = series.get();
     controllers_.push_back(std::move(series));
   }
