@@ -102,7 +102,7 @@ struct L2NamesStats {
     v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
     v("dropped", dropped, "lines", "lines that left with their page");
     v("denied", denied, "lines",
-      "writes that found a line, here or in their L1, whose page was not to be written, and asked the table");
+      "writes that found a line of a page without write permission, here or in their L1, and asked the table");
   }
 };
 

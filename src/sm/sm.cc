@@ -62,7 +62,7 @@ void Sm::accept_memory(Cycle now) {
 
 void Sm::complete(const LoadStoreUnit::Done& done, Cycle now) {
   Warp& warp = warps_[done.warp];
-  event(now, "memory answers warp {}, line {}", done.warp, done.inst->line);
+  event(now, "memory answers warp {}, source line {}", done.warp, done.inst->line);
   switch (done.action) {
     case MemoryAction::kLoad:
       --warp.loads_out;
@@ -181,7 +181,7 @@ void Sm::issue_warp(u32 place, u32 scheduler, Cycle now) {
   issued_ = true;
   wiring_.streams[index(warp.tenant)]->execute(warp.ref, now, stores_, effect_);
   count(inst, warp.tenant);
-  event(now, "warp {} issues line {}, lanes {:#x}", place, inst.line, effect_.active);
+  event(now, "warp {} issues source line {}, lanes {:#x}", place, inst.line, effect_.active);
 
   const PipeConfig& timing = config_.pipe(inst.cls);
   u32 occupied = timing.interval;

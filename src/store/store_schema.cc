@@ -142,7 +142,7 @@ ALTER TABLE kernel ADD COLUMN began INTEGER;            -- cycle
 ALTER TABLE kernel ADD COLUMN ended INTEGER;            -- cycle; nothing: it had not ended when the run did
 ALTER TABLE tenant ADD COLUMN first_completion INTEGER; -- cycle; nothing: it never completed
 )",
-    // 5: what policies go by are epochs; statistics over time have intervals.
+    // 5: statistics over time have intervals; epochs are something else (run.epoch).
     R"(
 DROP VIEW epochs;
 ALTER TABLE epoch RENAME TO interval;

@@ -53,7 +53,7 @@ SmPlan CdSearch::restart(const Situation& situation, SmPlan plan) {
 
 SmPlan CdSearch::classify(const Situation& situation, SmPlan plan) {
   note(situation.now, {},
-       fmt::format("off-SM bandwidth in bytes/cycle: interconnect {:.1f}, L2 {:.1f}, DRAM {:.1f}, of which {} % count; "
+       fmt::format("off-SM bandwidth in bytes/cycle: crossbar {:.1f}, L2 {:.1f}, DRAM {:.1f}, of which {} % count; "
                    "issue width {}, {} SMs",
                    static_cast<double>(hardware_.noc) / 1000, static_cast<double>(hardware_.llc) / 1000,
                    static_cast<double>(hardware_.memory) / 1000, params_.dram_percent, hardware_.issue_width,

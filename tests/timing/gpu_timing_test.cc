@@ -309,10 +309,9 @@ TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher
 
 TEST(Deadlocks, AnSmThatTakesNoRepliesIsSeenByTheSliceAndTheChannel) {
   const std::string text = report_when_stopped("sm.0", 40);
-  for (const char* line :
-       {"nothing can happen any more, although work is left", "the first to port 0, which takes none",
-        "l2.0: 2 answers of memory are on their link", "replies for source 0 wait, the first since",
-        "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
+  for (const char* line : {"nothing can happen any more, although work is left", "the first to SM 0, which takes none",
+                           "l2.0: 2 answers of memory are on their link", "replies for source 0 wait, the first since",
+                           "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 

@@ -1,4 +1,4 @@
-// Keeps statistics over time (run.stats_every): by how much each grew in every interval, whatever epochs policies go by. It asks
+// Keeps statistics over time (run.stats_every): by how much each grew in every interval, independent of epochs. It asks
 // for no cycle of its own: a run stops between cycles at least every 2,048 anyhow, and a run that is watched stops where one
 // that is not watched does. So an interval may end a little late; where each ended is kept.
 // SPDX-License-Identifier: MIT

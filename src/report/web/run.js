@@ -53,7 +53,7 @@ terrace.latency_chart = function (runs, names) {
 // Parts of the power model, as a person groups them.
 terrace.power_groups = {
   "SMs: leakage and clocks": ["sm_static", "unowned_sms"], "SMs: instructions": ["issue", "integer", "single", "double", "special", "control", "memory"],
-  "registers, shared memory, L1": ["registers", "shared", "l1"], "translation": ["l1_tlb", "l2_tlb", "walks"], "interconnect": ["noc"], "L2": ["l2"],
+  "registers, shared memory, L1": ["registers", "shared", "l1"], "translation": ["l1_tlb", "l2_tlb", "walks"], "crossbar": ["noc"], "L2": ["l2"],
   "DRAM": ["dram_activate", "dram_read", "dram_write", "dram_bus", "dram_refresh", "dram_background"], "everything else": ["uncore"],
 };
 terrace.power_chart = function (run) {
