@@ -610,7 +610,7 @@ void L2Slice::explain(std::ostream& out) const {
   if (!dropping_.empty()) out << dropping_.size() << " lines are to leave with their page\n";
   if (!drop_on_arrival_.empty()) out << drop_on_arrival_.size() << " lines are to leave when they arrive\n";
   if (!replays_in_.empty()) out << replays_in_.size() << " replays wait to be looked up\n";
-  if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
+  if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait to be sent to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }
 

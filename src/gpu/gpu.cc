@@ -208,7 +208,8 @@ const std::vector<SmDecision>& Gpu::decisions() const {
 }
 
 void Gpu::sample_epochs(std::vector<std::string> prefixes) {
-  if (epochs_ == nullptr) input_error("--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)");
+  if (epochs_ == nullptr)
+    input_error("--timeline FILE.csv has a line for each epoch; give the length of an epoch (--set run.epoch=N)");
   epochs_->sample(stats_, std::move(prefixes));
 }
 

@@ -327,7 +327,7 @@ void L2Tlb::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " pages are awaited from the MMU\n";
   u32 unsent = 0;
   for (const MissPort& port : ports_) unsent += port.waiting.size();
-  if (unsent > 0) out << unsent << " of them find no place there yet\n";
+  if (unsent > 0) out << unsent << " of them wait to be sent to it\n";
   if (!sending_.empty()) out << "answers to " << sending_.size() << " SMs wait to be sent\n";
 }
 

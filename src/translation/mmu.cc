@@ -369,11 +369,11 @@ void Mmu::archive(Archive& a) {
 }
 
 void Mmu::explain(std::ostream& out) const {
-  if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are at work\n";
+  if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are busy\n";
   if (const u32 waiting = queues_->waiting()) out << waiting << " walks wait for a walker\n";
   u32 refused = 0;
   for (const Input& input : inputs_) refused += input.refused;
-  if (refused > 0) out << refused << " sources are held up: no queue has a place\n";
+  if (refused > 0) out << refused << " inputs are blocked: the walk queues are full\n";
 }
 
 }  // namespace terrace

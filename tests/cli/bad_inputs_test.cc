@@ -286,7 +286,7 @@ std::vector<BadInput> in_run() {
        run({"--tenant", "mm", "--set", "tenancy.sharing=time", "--set", "tenancy.partition.use=present"}),
        "--set: tenancy.partition.use = \"present\" must be fixed under time sharing, where every tenant has all SMs"},
       {"RunTimelineWithoutEpochs", run({"--tenant", "mm", "--size", "mini", "--timeline", "t.csv"}),
-       "--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)"},
+       "--timeline FILE.csv has a line for each epoch; give the length of an epoch (--set run.epoch=N)"},
       {"RunEpochsWithoutAResult",
        {"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--stats-every", "1000"},
        "run: --stats-every keeps statistics over time in the result; also give --json FILE"},
