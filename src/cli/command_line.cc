@@ -337,8 +337,8 @@ std::string version_text() {
 
 std::string help_text() {
   std::string text =
-      "Terrace simulates GPUs that several tenants share: which tenant slows which other one, in which structure,\nand "
-      "what a new policy would gain.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
+      "Terrace simulates GPUs that several tenants share. It shows which tenant slows down which other one, in which\n"
+      "structure, and what a new policy would gain.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
   for (const SubCommand& command : sub_commands())
     text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version prints the version.\n");
