@@ -120,7 +120,7 @@ terrace.time_figures = function (run) {
   ].filter((figure) => figure);
 };
 
-// Kernels of each tenant, which SMs an SM partitioner gave to whom, and intervals, along one axis of time.
+// Kernels of each tenant, which SMs an SM partitioner gave to each tenant, and intervals, along one axis of time.
 terrace.timeline = function (run) {
   if (!run.spans.length) return null;
   const rows = terrace.tenant_names(run);
