@@ -120,7 +120,7 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   ++live_blocks_;
   ++stats.blocks_started[start.tenant];
   event(now, "block {} of tenant {} {} with {} warps", start.block, index(start.tenant),
-        start.image ? "goes on" : "starts", start.warps);
+        start.image ? "resumes" : "starts", start.warps);
   for (u32 i = 0; i < start.warps; ++i) {
     const u32 place = static_cast<u32>(std::countr_zero(free_places_));
     free_places_ &= free_places_ - 1;
