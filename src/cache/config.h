@@ -29,9 +29,7 @@ struct L1Config {
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs): lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "accesses that may wait for the same line");
     v("cache_operators", cache_operators, {"ignored", "obeyed"},
-      "what loads with the cache operators .cg and .cv do: ignored: they use the L1 as other loads do; obeyed: they go "
-      "past "
-      "it");
+      "loads with the cache operators .cg and .cv: ignored: use the L1 as other loads do; obeyed: bypass it");
     v("filter_entries", filter_entries, in(1, 65536),
       "entries of the invalidation filter, which counts the lines of each page; only with a forward-backward table");
     v("synonym_entries", synonym_entries, in(0, 1024),
@@ -64,7 +62,7 @@ struct L2Config {
     v("ways", ways, in(1, 64), "ways of a set");
     v("slices", slices, in(1, 256), "slices (banks), each with its own queues");
     v("ports", ports, in(1, 16),
-      "look-ups per cycle and slice; as many packets reach and leave it at a time, one flit each per cycle");
+      "ports of a slice: look-ups per cycle, and packets that it receives, and sends, at a time");
     v("hit_cycles", hit_cycles, in(1, 1000), "latency of a hit");
     v("atomic_cycles", atomic_cycles, in(1, 1000),
       "cycles for which an atomic of one line keeps a port of its slice busy");
@@ -74,7 +72,7 @@ struct L2Config {
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for the same line");
     v("reply_entries", reply_entries, in(1, 4096), "entries of a slice's reply queue");
     v("write_back_entries", write_back_entries, in(1, 4096),
-      "entries of a slice's write-back queue; when they are full it accepts no more misses");
+      "entries of a slice's write-back queue; while it is full, the slice accepts no more misses");
     v("slice_by", slice_by, {"channel", "line"},
       "how an address selects its slice: channel: each memory channel has its own slices; line: by a hash of the line, "
       "so that every slice holds lines of all channels");

@@ -14,11 +14,11 @@ namespace terrace {
 struct L1FilterStats {
   Counter checks, matches, overflows, denied;
   void describe(StatFields& v) {
-    v("checks", checks, "times", "pages that went");
-    v("matches", matches, "times", "of those, pages that this L1 held or awaited lines of: it was emptied");
-    v("overflows", overflows, "times", "times the L1 was emptied because a page found no entry");
+    v("checks", checks, "times", "invalidations of a page that reached the filter");
+    v("matches", matches, "times", "of those, pages that had lines in this L1 or on their way to it: it was emptied");
+    v("overflows", overflows, "times", "times the L1 was emptied because the filter had no entry for a page");
     v("denied", denied, "lines",
-      "stores and atomics that found a line whose page was not to be written: the table is asked");
+      "stores and atomics that found a line of a page without write permission: the forward-backward table is asked");
   }
 };
 

@@ -9,7 +9,7 @@
 //     kBypass    neither look up nor keep: the read goes to memory, and takes neither a miss entry nor a reply entry on the
 //                way. Only for reads of page tables: a line of data may be dirty here.
 //   looked_up  once for each request that was looked up: whether it found its line.
-//   epoch      between cycles, when an epoch ends, if it goes by epochs.
+//   epoch      between cycles, at the end of each epoch, if it uses epochs (by_epochs).
 //   archive    what changes while it runs, for checkpoints; `{}` when nothing does.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -37,7 +37,7 @@ class L2Admission {
   virtual void looked_up(const L2Request& /*request*/, bool /*hit*/) {}
   virtual void epoch(TenantEpochs /*tenants*/) {}
   virtual void archive(Archive& a) = 0;
-  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  /// Whether it uses epochs; then run.epoch must give their length.
   virtual bool by_epochs() const { return false; }
   /// Whether `admit` never says anything but kCache: then it is not asked.
   virtual bool admits_all() const { return false; }

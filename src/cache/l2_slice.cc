@@ -10,6 +10,18 @@
 
 namespace terrace {
 
+namespace {
+
+/// Who asked, for messages: an SM by its number, a page walk by its tenant's.
+const char* asker(const Access& access) {
+  return access.kind == AccessKind::kWalk ? "a page walk of tenant" : "SM";
+}
+u32 asker_number(const Access& access) {
+  return access.kind == AccessKind::kWalk ? index(access.tenant) : index(access.sm);
+}
+
+}  // namespace
+
 L2Slice::L2Slice(Scheduler& scheduler, const L2Config& config, const NocConfig& noc, LineShape lines,
                  AccessPool& accesses, Wiring wiring, PerformAtomic perform)
     : scheduler_(scheduler),
@@ -206,7 +218,7 @@ void L2Slice::fill_with(const DramReply& arrived, Cycle now) {
       .writable = (arrived.tag & kReadOnlyPage) == 0, .missing = all_words_ & ~arrived.words, .copy = arrived.copy};
   if (!join_part(arrived.name, arrived.words, meta)) wiring_.truth.fills(meta.copy);
   ++stats.fills;
-  event(now, "line {:#x} arrives from memory", arrived.line.raw);
+  event(now, "line {:#x} arrives from memory", arrived.name.number() << line_shift_);
   bool for_write = false, first = true;  // whether the table knows of a write: the fetch said whose it was
   const auto answer = [&](AccessRef waiter) {
     const Access& access = accesses_[waiter];
@@ -331,7 +343,7 @@ bool L2Slice::send_reply(Cycle now) {
   wiring_.replies.send(wiring_.port, output, now, ref,
                        noc_.flits(carries_data ? lines_.bytes(access.sectors) : access.bytes), access.tenant);
   ++(queue.front().bypass ? admission_stats.bypass_replies : stats.replies)[access.tenant];
-  event(now, "replies to port {}", output);
+  event(now, "replies to {} {}", asker(access), asker_number(access));
   queue.pop();
   return true;
 }
@@ -358,7 +370,7 @@ void L2Slice::write_back(Cycle now) {
   }
   ++stats.write_backs;
   stats.partial_write_backs += leaving.missing != 0;
-  event(now, "line {:#x} is written back", leaving.at.raw);
+  event(now, "line {:#x} is written back", leaving.line.number() << line_shift_);
 }
 
 void L2Slice::look_up(Cycle now) {
@@ -472,7 +484,7 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
     perform(ref, access, found);
     if (is_tracked() && clean && found.dirty) tell_of_write(line, found.tenant);
     ++stats.hits[access.tenant];
-    event(now, "line {:#x} of port {} hits", line.number() << line_shift_, access.port);
+    event(now, "line {:#x} for {} {} hits", line.number() << line_shift_, asker(access), asker_number(access));
   } else if (takes_without_fetch(access) && !misses_.contains(line.raw())) {
     if (hits_.full()) return wait_for(hits_.entries());
     if (too_many_dirty()) return wait_for(dirty_.entries());
@@ -514,7 +526,7 @@ bool L2Slice::look_up_one(AccessRef ref, const Access& access, bool keep, Cycle 
     names_stats.denied += denied;
     ++(fetched != 0 ? stats.misses : stats.merges)[access.tenant];
     count(access, false);
-    event(now, "line {:#x} of port {} {}", line.number() << line_shift_, access.port,
+    event(now, "line {:#x} for {} {} {}", line.number() << line_shift_, asker(access), asker_number(access),
           fetched != 0 ? "misses" : "joins a miss");
     return true;
   }
@@ -591,13 +603,14 @@ void L2Slice::explain(std::ostream& out) const {
   if (const u32 stuck = memory_.stuck()) out << "its link to memory is full: " << stuck << " requests are not taken\n";
   if (!hits_.empty() || !filled_.empty()) {
     const WaitingRing<Reply>& first = filled_.empty() ? hits_ : filled_;
-    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to port "
-        << accesses_[first.front().access].port << (reply_refused_ ? ", which takes none\n" : "\n");
+    const Access& access = accesses_[first.front().access];
+    out << hits_.size() + filled_.size() << " replies wait to be sent, the first to " << asker(access) << " "
+        << asker_number(access) << (reply_refused_ ? ", which takes none\n" : "\n");
   }
   if (!dropping_.empty()) out << dropping_.size() << " lines are to leave with their page\n";
   if (!drop_on_arrival_.empty()) out << drop_on_arrival_.size() << " lines are to leave when they arrive\n";
   if (!replays_in_.empty()) out << replays_in_.size() << " replays wait to be looked up\n";
-  if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait for a place on the way to memory\n";
+  if (!dirty_.empty()) out << dirty_.size() << " dirty lines wait to be sent to memory\n";
   if (const u32 waiting = wiring_.requests.waiting(wiring_.port)) out << waiting << " requests wait to be looked up\n";
 }
 

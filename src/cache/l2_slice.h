@@ -97,12 +97,12 @@ struct L2NamesStats {
   PerTenant<Counter> replays_in;
   Counter clean_evictions, first_writes, dropped, denied;
   void describe(StatFields& v) {
-    v("replays_in", replays_in, "lines", "requests replayed under the name that leads, looked up here");
+    v("replays_in", replays_in, "lines", "requests replayed under the leading name, looked up here");
     v("clean_evictions", clean_evictions, "lines", "evictions of unchanged lines that the table was told of");
     v("first_writes", first_writes, "lines", "first writes to a line that the table was told of");
-    v("dropped", dropped, "lines", "lines that left with their page");
+    v("dropped", dropped, "lines", "lines that left because their page did");
     v("denied", denied, "lines",
-      "writes that found a line, here or in their L1, whose page was not to be written, and asked the table");
+      "writes that found a line of a page without write permission, here or in their L1, and asked the table");
   }
 };
 

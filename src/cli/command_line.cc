@@ -37,15 +37,15 @@ void add_config_options(CLI::App& app, ConfigOptions& options) {
 }
 
 void add_live_options(CLI::App& app, LiveOptions& options) {
-  app.add_option(
-         "--live", options.address,
-         "serve a page on this machine that shows what runs and can pause and stop it (docs/live.md); 0: any port")
+  app.add_option("--live", options.address,
+                 "serve a web page on this TCP port that shows what runs and can pause and stop it (docs/live.md); 0: "
+                 "any free port")
       ->type_name("[ADDRESS:]PORT");
-  app.add_flag("--live-open", options.open, "allow an address that others can reach");
+  app.add_flag("--live-open", options.open, "allow a --live address that other machines can reach");
 }
 
 void add_threads(CLI::App& app, CommandLine& line) {
-  app.add_option("--threads", line.run.threads, "threads that simulate this run together; same results; default: 1")
+  app.add_option("--threads", line.run.threads, "host threads that simulate this run; results are the same; default: 1")
       ->type_name("N");
 }
 
@@ -58,61 +58,64 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--size", line.run.size, "input size of the workloads: mini, tiny, small or paper")->type_name("SIZE");
-  app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
+  app.add_option("--sms", line.run.sms, "number of SMs of each tenant; default: equal shares")->type_name("N,N,...");
   app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N, instructions:N or window:N")
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
-  app.add_option("--epochs", line.config.epochs, "also keep statistics over time in the result, a value every N cycles")
+  app.add_option("--stats-every", line.config.stats_every,
+                 "also keep statistics over time in the result: by how much each counter grew in every N cycles")
       ->type_name("N");
   add_threads(app, line);
-  app.add_flag("--check", line.run.check, "check the results of each tenant's first execution");
-  app.add_flag("--alone", line.run.alone, "also run each tenant alone and print slowdowns");
+  app.add_flag("--check", line.run.check,
+               "compare the results of each tenant's first execution with a reference computed on the host");
+  app.add_flag("--alone", line.run.alone, "also run each tenant alone, and print slowdowns");
   app.add_option("--save", line.run.saves,
-                 "write what a buffer holds when its tenant first completes to a file, with its type if FILE ends in "
-                 ".npy, else its bytes; tenants count from 0; may be repeated")
+                 "write a buffer to FILE when its tenant first completes: as an array if FILE ends in .npy, else as "
+                 "raw bytes; tenants count from 0; may be repeated")
       ->type_name("[TENANT:]BUFFER=FILE")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
-  app.add_option("--timeline", line.run.timeline,
-                 "write kernels, walks, epochs, decisions and sampled requests to FILE, as gzipped trace events for "
-                 "Perfetto or speedscope; if FILE ends in .csv, the statistics of each epoch (run.epoch) as CSV")
+  app.add_option(
+         "--timeline", line.run.timeline,
+         "write kernels, walks, epochs, decisions and sampled requests to FILE, as gzipped trace events for Perfetto "
+         "or speedscope; if FILE ends in .csv, write how much each statistic grew in each epoch (run.epoch)")
       ->type_name("FILE");
   app.add_option("--timeline-events", line.run.timeline_events,
-                 "trace events in a timeline, at most: more are thinned out; default: 200000")
+                 "largest number of trace events in a timeline, 10000 to 5000000; beyond it, events are sampled; "
+                 "default: 200000")
       ->type_name("N");
   app.add_option("--timeline-of", line.run.timeline_of,
-                 "only statistics whose names begin with PREFIX, in a timeline as CSV; may be repeated")
+                 "with --timeline FILE.csv: only statistics whose names begin with PREFIX; may be repeated")
       ->type_name("PREFIX")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--log", line.run.log, "print the events of one unit in a range of cycles, such as l2.0@1000:1200")
+  app.add_option("--log", line.run.log, "print what one unit does in a range of cycles, such as l2.0@1000:1200")
       ->type_name("UNIT@FROM:TO");
   app.add_option("--checkpoint", line.run.checkpoints,
-                 "save the whole run to FILE when it reaches CYCLE, or at every multiple of CYCLES, to resume later "
+                 "save the whole run to FILE in cycle CYCLE, or in every multiple of it, to resume it later "
                  "(docs/checkpoints.md); may be repeated")
       ->type_name("FILE@[every:]CYCLE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option(
-         "--resume", line.run.resume,
-         "go on from a checkpoint, with the machine and the tenants that it has; options that say these again must "
-         "agree with it")
+  app.add_option("--resume", line.run.resume,
+                 "continue the run saved in a checkpoint; its machine and tenants need not be given again, and must be "
+                 "the same if they are")
       ->type_name("FILE");
   add_live_options(app, line.live);
 }
 
 void add_cuda_options(CLI::App& app, CommandLine& line) {
   add_config_options(app, line.config);
-  app.add_option("--sms", line.run.sms, "SMs for each tenant")->type_name("N,N,...");
+  app.add_option("--sms", line.run.sms, "number of SMs of each tenant; default: equal shares")->type_name("N,N,...");
   app.add_option("--until", line.config.until, "when to end the run: completed, cycles:N or instructions:N")
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   add_threads(app, line);
   app.add_option("--json", line.run.json, "write the result to FILE")->type_name("FILE");
   app.add_option("--host-timeout", line.cuda.host_timeout,
-                 "end a process that makes no call for so many seconds of real time; default: 600; 0: never")
+                 "end a process that has made no CUDA call for this many seconds of real time; default: 600; 0: never")
       ->type_name("SECONDS");
 }
 
@@ -152,17 +155,16 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--limit", options.limit, "warp instructions of a launch after which it counts as endless")
-      ->type_name("N");
+  app.add_option("--limit", options.limit, "warp instructions after which a launch counts as endless")->type_name("N");
   app.add_option("--loop-limit", options.loop_limit,
-                 "jumps back of one warp after which it counts as an endless loop; 0: no limit")
+                 "backward branches of one warp after which its loop counts as endless; 0: no limit")
       ->type_name("N");
   app.add_option("--code", options.code, "device code that replaces the program's own: a .ptx or .cu file")
       ->type_name("FILE");
   app.add_flag("--check", options.check, "compare the result with a reference computed on the host");
-  app.add_option("--save", options.saves,
-                 "write what a buffer holds in the end to a file: with its type if FILE ends in .npy, else its bytes; "
-                 "may be repeated")
+  app.add_option(
+         "--save", options.saves,
+         "write a buffer to FILE at the end: as an array if FILE ends in .npy, else as raw bytes; may be repeated")
       ->type_name("BUFFER=FILE")
       ->take_all()
       ->allow_extra_args(false);
@@ -171,14 +173,15 @@ void add_exec_options(CLI::App& app, ExecOptions& options) {
 
 void add_job_threads(CLI::App& app, CommandLine& line) {
   app.add_option("--threads", line.sweep.threads,
-                 "threads of each simulation; default: 1, or more if there are fewer simulations than cores")
+                 "host threads of each simulation; default: 1, or more if there are fewer simulations than cores")
       ->type_name("N");
 }
 
 void add_sweep_options(CLI::App& app, CommandLine& line) {
   add_operands(app, line, {{"FILE.toml", "sweep file (docs/sweeps.md; examples in configs/experiments)"}});
-  app.add_option("--jobs", line.sweep.jobs,
-                 "number of simulations at a time; default: the number of cores, or 1000 in the queue of a cluster")
+  app.add_option(
+         "--jobs", line.sweep.jobs,
+         "number of simulations at a time; default: the number of cores, or 1000 jobs in the queue of a cluster")
       ->type_name("N");
   add_job_threads(app, line);
   app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
@@ -194,11 +197,12 @@ void add_sweep_options(CLI::App& app, CommandLine& line) {
   app.add_option("--size", line.sweep.size, "input size of all workloads; overrides the file")->type_name("SIZE");
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the file")
       ->type_name("N");
-  app.add_option("--epochs", line.sweep.epochs,
-                 "keep statistics over time of every job, a value every N cycles; overrides the file; 0: none")
+  app.add_option("--stats-every", line.sweep.stats_every,
+                 "keep statistics over time of every job, in intervals of N cycles; overrides the file; 0: none")
       ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
-  app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
+  app.add_flag("--retry-failed", line.sweep.retry_failed,
+               "also run failed jobs again, not only those that were killed or ran out of memory");
   add_live_options(app, line.live);
 }
 
@@ -208,7 +212,7 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
       ->type_name("SIZE");
   app.add_option("--store", line.sweep.store, "database of results; default: results.db")->type_name("FILE");
   app.add_option("--out", line.sweep.out,
-                 "folder for the report, board.json and board.md; created if it does not exist")
+                 "folder for the report and the claims board (board.json, board.md); created if it does not exist")
       ->type_name("DIR");
   app.add_option("--jobs", line.sweep.jobs, "number of simulations at a time; default: the number of cores")
       ->type_name("N");
@@ -218,30 +222,33 @@ void add_reproduce_options(CLI::App& app, CommandLine& line) {
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the files")
       ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
-  app.add_flag("--retry-failed", line.sweep.retry_failed, "also run jobs again that failed with an error of their own");
+  app.add_flag("--retry-failed", line.sweep.retry_failed,
+               "also run failed jobs again, not only those that were killed or ran out of memory");
 }
 
 void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
   if (command == "run") add_run_options(app, line);
   if (command == "cuda" || command == "serve") add_cuda_options(app, line);
   if (command == "serve") {
-    app.add_option("--socket", line.cuda.socket, "where programs attach: a path that does not exist yet")
+    app.add_option("--socket", line.cuda.socket, "socket to which programs attach: a path that does not exist yet")
         ->type_name("PATH")
         ->required();
     app.add_option("--clients", line.cuda.clients,
-                   "end when so many programs have attached and left; without --tenants, all of them begin together")
+                   "end when N programs in all have attached and left; without --tenants, they wait for each other and "
+                   "begin together")
         ->type_name("N");
     app.add_option(
            "--tenants", line.cuda.tenants,
-           "tenants of the GPU: programs that may be attached at once; others wait until one leaves; default: 4")
+           "programs that may be attached at the same time, each a tenant; others wait until one leaves; default: 4")
         ->type_name("N");
     app.add_option("--idle", line.cuda.idle,
-                   "end after so many seconds of real time without a program; default: 0, never")
+                   "end after this many seconds of real time without a program; default: 0, never")
         ->type_name("SECONDS");
   }
   if (command == "exec") add_exec_options(app, line.exec);
   if (command == "new") {
-    add_operands(app, line, {{"WHAT", "kernel"}, {"NAME", "of the kernel's files and of their folder"}});
+    add_operands(app, line,
+                 {{"WHAT", "what to write: kernel"}, {"NAME", "name of the kernel's files and of their folder"}});
     app.add_option("--out", line.new_folder, "folder to write into; created if it does not exist; default: NAME")
         ->type_name("DIR");
   }
@@ -271,7 +278,7 @@ void add_options(CLI::App& app, const std::string& command, CommandLine& line) {
       command == "run" || command == "sweep" || command == "reproduce" || command == "cuda" || command == "serve";
   app.add_flag("--quiet", line.quiet,
                long_work             ? "do not show progress"
-               : command == "report" ? "do not print the tables and the names of files"
+               : command == "report" ? "do not print the tables and the names of the files written"
                                      : "accepted by every command; this one shows no progress");
   if (command == "diff") add_operands(app, line, {{"A.json", "a result of terrace run"}, {"B.json", "another result"}});
 }
@@ -330,8 +337,8 @@ std::string version_text() {
 
 std::string help_text() {
   std::string text =
-      "Terrace simulates GPUs that several tenants share: which tenant slows which other one, in which structure,\nand "
-      "what a new policy would gain.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
+      "Terrace simulates GPUs that several tenants share. It shows which tenant slows down which other one, in which\n"
+      "structure, and what a new policy would gain.\n\nUsage: terrace COMMAND [OPTIONS]\n\n";
   for (const SubCommand& command : sub_commands())
     text += fmt::format("  {:<10} {}\n             {}\n", command.name, command.summary, command.example);
   text += fmt::format("\n  terrace COMMAND --help explains a command; terrace --version prints the version.\n");
@@ -399,7 +406,7 @@ Layers layers_of(const ConfigOptions& options) {
   const Short shorts[] = {{"--seed", "run.seed", options.seed},
                           {"--until", "run.until", options.until},
                           {"--warmup", "run.warmup", options.warmup},
-                          {"--epochs", "run.series", options.epochs}};
+                          {"--stats-every", "run.stats_every", options.stats_every}};
   for (const Short& each : shorts)
     if (!each.value.empty()) layers.options.push_back({each.key, Tree(each.value), true, {each.option, 0}});
   return layers;

@@ -16,7 +16,7 @@ struct ConfigOptions {
   std::string gpu;
   std::vector<std::string> designs;
   std::vector<std::string> sets;
-  std::string seed, until, warmup, epochs;  // short for run.seed, run.until, run.warmup and run.series
+  std::string seed, until, warmup, stats_every;  // short for run.seed and so on
 };
 
 struct RunOptions {
@@ -44,7 +44,7 @@ struct StoreOptions {
   std::string store = "results.db";
   std::string out;     // where a report goes
   bool stats = false;  // those of however many jobs
-  std::string executor = "local", jobs, threads, memory, size, seeds, epochs;
+  std::string executor = "local", jobs, threads, memory, size, seeds, stats_every;
   std::vector<std::string> slurm;  // KEY=VALUE, over the sweep file's own
   bool dry_run = false, retry_failed = false;
 };

@@ -138,7 +138,7 @@ int reproduce_command(const CommandLine& line) {
   write_stdout(board_text(rows) + "\n" + about + "\n" +
                (line.sweep.out.empty()
                     ? fmt::format("terrace report --store {} --out DIR draws the figures.\n", options.store)
-                    : fmt::format("The board is in {0}/board.md and {0}/board.json.\n", line.sweep.out)));
+                    : fmt::format("The claims board is in {0}/board.md and {0}/board.json.\n", line.sweep.out)));
   if (!line.sweep.out.empty()) {
     report_store(options.store, line.sweep.out, false);
     write_stdout(fmt::format("The report, to be opened in a browser: {}/index.html\n", line.sweep.out));

@@ -182,8 +182,8 @@ void ask_for_timeline(const RunOptions& options, RunRequest& request) {
 }  // namespace
 
 int run_command(const CommandLine& line) {
-  if (line.run.json.empty() && !line.config.epochs.empty())
-    input_error("run: --epochs keeps statistics over time in the result; also give --json FILE");
+  if (line.run.json.empty() && !line.config.stats_every.empty())
+    input_error("run: --stats-every keeps statistics over time in the result; also give --json FILE");
   RunRequest request;
   if (!line.run.resume.empty()) request.resume = std::make_shared<Checkpoint>(line.run.resume);
   const Checkpoint* from = request.resume.get();

@@ -65,7 +65,7 @@ void show_live(LiveBoard& board, SweepOptions& options) {
 
 int sweep_command(const CommandLine& line) {
   SweepOptions options = sweep_options(line);
-  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line), epochs_of(line));
+  Sweep sweep(line.operands.front(), line.sweep.size, config_source(), seeds_of(line), stats_every_of(line));
   options.workers.slurm = slurm_options(sweep.file(), line);
   if (line.sweep.dry_run) return write_stdout(dry_run_text(sweep, options)), 0;
 

@@ -60,11 +60,12 @@ u64 seeds_of(const CommandLine& line) {
   return *seeds;
 }
 
-std::optional<u64> epochs_of(const CommandLine& line) {
-  if (line.sweep.epochs.empty()) return std::nullopt;
-  const auto cycles = parse_integer(line.sweep.epochs);
+std::optional<u64> stats_every_of(const CommandLine& line) {
+  if (line.sweep.stats_every.empty()) return std::nullopt;
+  const auto cycles = parse_integer(line.sweep.stats_every);
   if (!cycles)
-    input_error("{}: --epochs must be a number of cycles such as 10000, not {}", line.command, line.sweep.epochs);
+    input_error("{}: --stats-every must be a number of cycles such as 10000, not {}", line.command,
+                line.sweep.stats_every);
   return cycles;
 }
 

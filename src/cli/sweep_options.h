@@ -20,8 +20,8 @@ SlurmOptions slurm_options(const SweepFile& file, const CommandLine& line);
 /// --seeds; 0: as the file says.
 u64 seeds_of(const CommandLine& line);
 
-/// --epochs; nothing: as the file says.
-std::optional<u64> epochs_of(const CommandLine& line);
+/// --stats-every; nothing: as the file says.
+std::optional<u64> stats_every_of(const CommandLine& line);
 
 /// Machines, designs and sets of workloads by name.
 ConfigSource config_source();

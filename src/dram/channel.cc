@@ -284,11 +284,11 @@ void Channel::explain(std::ostream& out) const {
   for (u32 i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
     if (!requests_[i].empty())
-      fmt::print(out, "source {} has {} requests on its link{}\n", i, requests_[i].size(),
+      fmt::print(out, "input {} (an L2 slice or MMU) has {} requests on its link{}\n", i, requests_[i].size(),
                  source.refused ? ", refused" : "");
     if (!source.returns.empty())
-      fmt::print(out, "{} replies for source {} wait, the first since cycle {}\n", source.returns.size(), i,
-                 source.returns.front().at);
+      fmt::print(out, "{} replies to input {} (an L2 slice or MMU) wait, the first since cycle {}\n",
+                 source.returns.size(), i, source.returns.front().at);
   }
 }
 

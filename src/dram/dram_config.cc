@@ -28,7 +28,7 @@ constexpr ShapeKey kShape[] = {
      {0, 16},
      "bank groups per rank; 1: no bank groups"},
     {"row_bytes", &DramConfig::row_bytes, &DramStandard::row_bytes, {0, 65536}, "bytes of a row"},
-    {"bus_bits", &DramConfig::bus_bits, &DramStandard::bus_bits, {0, 1024}, "width of a channel's data bus"},
+    {"bus_bits", &DramConfig::bus_bits, &DramStandard::bus_bits, {0, 1024}, "width of a channel's data bus in bits"},
     {"burst_length", &DramConfig::burst_length, &DramStandard::burst_length, {0, 64}, "transfers per column command"},
     {"transfers_per_clock",
      &DramConfig::transfers_per_clock,
@@ -40,14 +40,18 @@ constexpr ShapeKey kShape[] = {
      &DramStandard::command_buses,
      {0, 2},
      "2: row and column commands have a bus each, as in HBM"},
-    {"clock_mhz", &DramConfig::clock_mhz, &DramStandard::clock_mhz, {0, 10000}, "command clock"},
+    {"clock_mhz",
+     &DramConfig::clock_mhz,
+     &DramStandard::clock_mhz,
+     {0, 10000},
+     "frequency of the command clock in MHz"},
 };
 
 }  // namespace
 
 void DramConfig::describe(Fields& v) {
   v("standard", standard, {"gddr5", "ddr3", "hbm2", "hbm3", "custom"},
-    "supplies the value of every key below that is 0; custom: give every key");
+    "memory standard, which supplies shape, clock and timing where their keys are 0; custom: give them all");
   v("channels", channels, in(1, 256), "memory channels");
   for (const ShapeKey& key : kShape) v(key.name, this->*key.value, key.range, key.doc);
   v.group("timing", timing, "times in cycles of the command clock; 0: the standard's value, converted to this clock");
@@ -67,7 +71,7 @@ void DramConfig::describe(Fields& v) {
   v("read_entries", read_entries, in(1, 4096), "entries of a channel's read queue");
   v("write_entries", write_entries, in(1, 4096), "entries of a channel's write queue");
   v("write_high", write_high, in(1, 4096), "queued writes at which a channel switches to writing");
-  v("write_low", write_low, in(0, 4096), "queued writes at which it switches back if reads wait");
+  v("write_low", write_low, in(0, 4096), "queued writes at which a channel switches back to reading, if reads wait");
   v("return_entries", return_entries, in(1, 4096), "reads in service or waiting for the reply link, per channel");
   v("row_policy", row_policy, {"open", "closed"},
     "open: rows stay open; closed: a row is closed when no queued request needs it");

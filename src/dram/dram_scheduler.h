@@ -9,7 +9,7 @@
 //           the bank as changed. The channel precharges and activates towards the choice, which stays in the scheduler
 //           and may still change.
 //   take    when the choice's column command is issued: the request leaves the scheduler.
-//   epoch   between cycles, at the end of each epoch (run.epoch), for a scheduler that goes by epochs; then
+//   epoch   between cycles, at the end of each epoch (run.epoch), for a scheduler that uses epochs; then
 //           everything is asked anew. Nothing else may make a scheduler change its mind: it must not depend on time
 //           alone, so that the channel can sleep.
 //

@@ -348,8 +348,9 @@ void Gpu::connect_translation() {
   }
 }
 
-/// Which thread ticks which unit, if there are several. SMs are dealt out one by one: neighbours mostly belong to one tenant
-/// and are equally busy. A channel and its slices stay together; what there is one of goes to the ends.
+/// Assigns each unit to a thread, if there are several. SMs go to the threads in turn, because neighbouring SMs mostly
+/// belong to one tenant and are equally busy. A channel and its slices stay together. The dispatcher and the MMUs go to the
+/// last thread.
 void Gpu::place_units() {
   const u32 slices = config_.l2.slices, channels = config_.dram.channels, last = scheduler_.threads() - 1;
   scheduler_.place(dispatcher_unit_, last);

@@ -32,7 +32,7 @@ struct RunConfig {
   u64 warmup = 0;
   u64 epoch = 0;
   u64 sample = 0;
-  u64 series = 0;
+  u64 stats_every = 0;
   bool lifetimes = false;
   bool first_touches = false;
   u64 instruction_cap = 0;
@@ -46,35 +46,37 @@ struct RunConfig {
       "tenant arrives and leaves");
     v("size", size, "size of the workloads: mini, tiny, small or paper");
     v("until", until,
-      "when the run ends: completed: every tenant has completed once; cycles:N or instructions:N (thread "
-      "instructions): "
-      "likewise, at the latest after N; window:N: after N cycles, and tenants that complete start again until then");
+      "when the run ends: completed: when every tenant has completed once; cycles:N or instructions:N (thread "
+      "instructions): the same, but after N at the latest; window:N: after N cycles, in which tenants that complete "
+      "start again");
     v("sms", sms, in(1, kMaxSms), "number of SMs of each tenant; empty: divided evenly");
     v("seed", seed, in(0, Range::kHighest), "seed of every random stream");
     v("arrival_spread", arrival_spread, in(0, 1'000'000'000),
-      "each tenant arrives, and leaves, up to this many cycles late, by a random number drawn from the seed");
-    v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics leave out");
+      "longest random delay, in cycles, of each tenant's arrival and departure; drawn from the seed");
+    v("warmup", warmup, in(0, Range::kHighest), "cycles at the start that statistics exclude");
     v("epoch", epoch, in(0, Range::kHighest),
-      "cycles of an epoch, at whose end policies may decide again and a timeline gets a line; 0: no epochs");
+      "cycles of an epoch; at the end of each, policies that use epochs decide and --timeline FILE.csv writes a line; "
+      "0: no epochs");
     v("sample", sample, in(0, Range::kHighest),
       "cycles between samples of walks in service and of warps that wait for translations (gpu.samples); 0: none");
-    v("series", series, in(0, Range::kHighest),
-      "cycles between values of the statistics over time that the result holds (--epochs); 0: none");
+    v("stats_every", stats_every, in(0, Range::kHighest),
+      "keep statistics over time in the result: how much each counter grew in every interval of this many cycles "
+      "(--stats-every); 0: none");
     v("lifetimes", lifetimes,
       "count how long entries of L1 TLBs and lines of caches live, and when they are last used (gpu.lifetimes)");
     v("first_touches", first_touches,
-      "count walks for pages that their tenant never asked for before (gpu.mmu.*.first_touches): a run in a steady "
-      "state "
-      "has few");
+      "count walks for pages that their tenant has never asked for before (gpu.mmu.*.first_touches); few of them mean "
+      "a steady state");
     v("instruction_cap", instruction_cap, in(0, Range::kHighest),
       "thread instructions after which the run ends; 0: no limit");
     v("livelock_cycles", livelock_cycles, in(1000, Range::kHighest),
       "cycles without an issued instruction after which the run ends as a livelock");
     v("spin_cycles", spin_cycles, in(0, Range::kHighest),
-      "a tenant is ended if, for two intervals of this many cycles, its warps have only polled memory that nobody "
-      "changes; 0: never");
+      "end a tenant whose warps, for two periods of this many cycles, have only polled memory that nobody changes; 0: "
+      "never");
     v("loop_limit", loop_limit, in(0, Range::kHighest),
-      "jumps back of one warp after which it counts as an endless loop, and its tenant is ended; 0: no limit");
+      "end a tenant when one of its warps has taken this many backward branches: its loop counts as endless; 0: no "
+      "limit");
     v("relaunch", relaunch,
       "a tenant that completes starts again until every tenant has completed once, or to the end of a window");
   }
@@ -106,8 +108,8 @@ struct TenancyConfig {
   bool divides_by_number() const { return sharing == Sharing::kSpatial && partition.make({})->never_moves(); }
   void describe(Fields& v) {
     v("sharing", sharing, {"spatial", "time"},
-      "spatial: each tenant has its own SMs; time: tenants take turns on all SMs, and their resident blocks are set "
-      "aside in between");
+      "spatial: each tenant has its own SMs; time: tenants take turns on all SMs, and the blocks of a waiting tenant "
+      "are set aside");
     v("quantum", quantum, in(1, Range::kHighest), "cycles of a turn under time sharing");
     v("switch_cycles", switch_cycles, in(0, Range::kHighest),
       "cycles of a switch: from the last answer to the old tenant to the first instruction of the new one");
@@ -116,9 +118,10 @@ struct TenancyConfig {
       "cycles from the decision to give an SM its power back until it takes blocks");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
     v("host_call_cycles", host_call_cycles, in(0, 1'000'000'000),
-      "host time of a call of the CUDA runtime, in cycles (terrace cuda): a launch begins that many "
-      "cycles late for each call since the process last waited");
-    v("reference_design", reference_design, "design of the alone runs that relative metrics refer to");
+      "host time of a CUDA runtime call, in cycles (terrace cuda): delays a launch once for each call since the "
+      "process last waited");
+    v("reference_design", reference_design,
+      "design under which tenants run alone, as the reference of slowdowns and other relative metrics");
     v("reference_sms", reference_sms, in(0, 256), "SMs of a tenant in its alone run; 0: as many as in the shared run");
     v("flush_on_relaunch", flush_on_relaunch, "flush a tenant's TLB and walk-cache entries when it starts again");
     v("flush_on_switch", flush_on_switch,
@@ -173,12 +176,11 @@ struct GpuConfig {
   LineShape lines() const { return {line_bytes, sector_bytes}; }
   void describe(Fields& v) {
     v("name", name, "name of the machine");
-    v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and interconnect, in MHz");
+    v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and crossbar, in MHz");
     v("line_bytes", line_bytes, in(32, 256), "bytes of a cache line");
     v("sector_bytes", sector_bytes, in(0, 256),
-      "bytes of a sector: L1 and L2 fetch the sectors of a line that are read, packets and memory carry those, and "
-      "walks "
-      "read one; 0: lines are fetched whole");
+      "bytes of a sector: caches fetch, and packets and memory transfer, only the sectors of a line that are read; a "
+      "page walk reads one; 0: whole lines");
     v("translation", translation, {"ideal", "before_l1", "after_l1", "after_l2"},
       "where addresses are translated: ideal: every look-up hits at once; before_l1: before each SM's L1 cache; "
       "after_l1: after an L1 miss, so the L1 has virtual addresses; after_l2: after an L2 miss, so L1 and L2 have "
@@ -188,11 +190,11 @@ struct GpuConfig {
     v.group("l1_tlb", l1_tlb, "TLB of each SM");
     v.group("l1", l1, "data cache of each SM");
     v.group("l2_tlb", l2_tlb, "L2 TLB, the second level");
-    v.group("mmu", mmu, "page walks");
-    v.group("fbt", fbt, "forward-backward table of virtual caches");
-    v.group("noc", noc, "interconnect between SMs and L2");
+    v.group("mmu", mmu, "MMU: page walkers, their queues and walk caches");
+    v.group("fbt", fbt, "forward-backward table (FBT) of virtual caches");
+    v.group("noc", noc, "network on chip: the crossbar between SMs, MMUs and L2");
     v.group("l2", l2, "shared cache");
-    v.group("dram", dram, "memory");
+    v.group("dram", dram, "memory channels");
     v.group("tenancy", tenancy, "how tenants share the GPU");
     v.group("cpu", cpu, "a CPU that shares memory with the GPU");
     v.group("power", power, "energy of events and power of parts (docs/power.md)");

@@ -72,17 +72,17 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
     for (const auto& mmu : mmus_) mmu->count_first_touches();
   build_controllers(std::move(partitioner));
   describe_stats();
-  if (config_.run.series != 0) {
-    // Behind all others: it looks at what they have done.
-    auto series = std::make_unique<Series>(stats_, config_.run.series, [this] { settle(); });
+  if (config_.run.stats_every != 0) {
+    // The last one: it samples what all others have done.
+    auto series = std::make_unique<Series>(stats_, config_.run.stats_every, [this] { settle(); });
     series_ = series.get();
     controllers_.push_back(std::move(series));
   }
   declare_identities();
 }
 
-/// In the order in which they act: epochs first, for others go by them; who faulted or leaves is gone before what it
-/// ran would be followed by more; SMs move and turns change when it is known who has work.
+/// In the order in which they act. Epochs come first, because others use what they publish. Tenants that faulted or leave
+/// are ended before launches, so that they launch nothing more. SMs and turns change last, when it is known who has work.
 void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   std::unique_ptr<Partition> partition;
   if (!takes_turns()) partition = build_partition(std::move(partitioner));
@@ -188,7 +188,7 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
                                      std::move(partitioner), std::move(first));
 }
 
-/// Ports times bytes per cycle: on either side of the interconnect there may be fewer. A port of an L2 slice serves a
+/// Ports times bytes per cycle: on either side of the crossbar there may be fewer. A port of an L2 slice serves a
 /// line per cycle.
 OffSmHardware Gpu::off_sm_hardware() const {
   const u64 slice_ports = u64{config_.l2.slices} * config_.l2.ports;
@@ -208,7 +208,8 @@ const std::vector<SmDecision>& Gpu::decisions() const {
 }
 
 void Gpu::sample_epochs(std::vector<std::string> prefixes) {
-  if (epochs_ == nullptr) input_error("--timeline: has a line for each epoch; say how long one is (--set run.epoch=N)");
+  if (epochs_ == nullptr)
+    input_error("--timeline FILE.csv has a line for each epoch; give the length of an epoch (--set run.epoch=N)");
   epochs_->sample(stats_, std::move(prefixes));
 }
 

@@ -89,7 +89,7 @@ class Gpu {
   void keep_timeline(u64 most_events);
   /// What was kept; after the run.
   TimelineRecords timeline_records() const;
-  /// Statistics over time (run.series), as in a result file; nothing when they were not kept. After the run.
+  /// Statistics over time (run.stats_every), as in a result file; nothing when they were not kept. After the run.
   Tree series() const;
 
   /// Whether nothing is in flight: then every request has been answered and identities must hold.

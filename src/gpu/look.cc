@@ -45,16 +45,17 @@ MachineLook Gpu::look() const {
 /// Parts in the order in which a request meets them.
 std::vector<MachineLook::Waits> Gpu::waits() const {
   std::vector<MachineLook::Waits> all;
-  WaitSum tlb("L2 TLB", tenants_.size()), walks("page walks", tenants_.size()), table("FBT", tenants_.size()),
-      network("interconnect", tenants_.size()), l2("L2 cache", tenants_.size()), dram("DRAM", tenants_.size());
+  WaitSum tlb("L2 TLB", tenants_.size()), walks("page walkers", tenants_.size()),
+      table("forward-backward table", tenants_.size()), crossbar("crossbar", tenants_.size()),
+      l2("L2 cache", tenants_.size()), dram("DRAM", tenants_.size());
   if (tlb_) tlb.add(tlb_->blame);
   for (const auto& mmu : mmus_) walks.add(mmu->blame);
   if (fbt_) table.add(fbt_->blame);
-  for (u32 i = 0; i < requests_->outputs(); ++i) network.add(requests_->books(i).blame());
-  for (u32 i = 0; i < replies_->outputs(); ++i) network.add(replies_->books(i).blame());
+  for (u32 i = 0; i < requests_->outputs(); ++i) crossbar.add(requests_->books(i).blame());
+  for (u32 i = 0; i < replies_->outputs(); ++i) crossbar.add(replies_->books(i).blame());
   for (const auto& slice : slices_) l2.add(slice->blame);
   for (const auto& channel : channels_) dram.add(channel->blame);
-  for (WaitSum* sum : {&tlb, &walks, &table, &network, &l2, &dram}) sum->append_to(all);
+  for (WaitSum* sum : {&tlb, &walks, &table, &crossbar, &l2, &dram}) sum->append_to(all);
   return all;
 }
 

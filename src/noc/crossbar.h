@@ -1,11 +1,11 @@
-// The interconnect: every input reaches every output, through a queue of its own (virtual output queues, so that a
+// The crossbar between SMs, MMUs and L2 slices (`noc`): every input reaches every output, through a queue of its own (virtual output queues, so that a
 // packet for a busy output never blocks one for an idle output). An input has one or more ports that each send one flit
 // per cycle, or several, and an output has ports that each receive as many; outputs serve their queues round-robin, so no
 // input starves.
 //
 // It is no unit: an input port's state belongs to the unit that sends, an output port's to the unit that receives, and
 // the queues between them are funnels. A crossbar that ticked by itself would add a tick per packet and change nothing.
-// Simplified: a packet counts as arrived with its head; its length occupies both ports. An interconnect in partitions has a
+// Simplified: a packet counts as arrived with its head; its length occupies both ports. A crossbar in partitions has a
 // longer way between two of them, and no limit of its own there.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,18 +35,20 @@ struct NocConfig {
   u32 partitions = 1, far_cycles = 0;
   void describe(Fields& v) {
     v("latency", latency, in(1, 10'000), "cycles from an input port to an output port");
-    v("flit_bytes", flit_bytes, in(1, 1024), "bytes of a flit: what a port transfers per cycle, unless it has several");
+    v("flit_bytes", flit_bytes, in(1, 1024),
+      "bytes of a flit: what a port transfers per cycle, unless the keys below give it several flits");
     v("header_bytes", header_bytes, in(1, 1024), "bytes of a packet's header");
     v("queue_packets", queue_packets, in(1, 1024), "packets between one input and one output, in flight or queued");
     v("sm_ports", sm_ports, in(1, 16),
-      "packets that leave and reach an SM (or an MMU) at a time; l2.ports is the same for L2 slices");
+      "ports of an SM (or an MMU): packets that it sends, and receives, at a time; for L2 slices: l2.ports");
     v("sm_send_flits", sm_send_flits, in(1, 64), "flits per cycle that each port of an SM sends");
     v("sm_receive_flits", sm_receive_flits, in(1, 64), "flits per cycle that each port of an SM receives");
     v("slice_send_flits", slice_send_flits, in(1, 64), "flits per cycle that each port of an L2 slice sends");
     v("slice_receive_flits", slice_receive_flits, in(1, 64), "flits per cycle that each port of an L2 slice receives");
     v("partitions", partitions, in(1, 64),
-      "parts of the chip among which SMs and L2 slices are dealt out, one by one; a slice of another part is far");
-    v("far_cycles", far_cycles, in(0, 10'000), "cycles that the way to or from a far slice takes longer");
+      "partitions of the chip; SMs and L2 slices are assigned to them in turn, and a slice in another partition is "
+      "far");
+    v("far_cycles", far_cycles, in(0, 10'000), "additional cycles to or from a far slice");
   }
   u32 flits(u32 data_bytes) const { return (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes; }
 };

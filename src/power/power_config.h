@@ -41,7 +41,7 @@ struct PowerConfig {
     v("l1_tlb_pj", l1_tlb_pj, kAny, "picojoules of a look-up in an L1 TLB");
     v("l2_tlb_pj", l2_tlb_pj, kAny, "picojoules of a look-up in the L2 TLB, and of a fill");
     v("walk_pj", walk_pj, kAny, "picojoules of a page walk, without what it reads from the L2 or memory");
-    v("noc_byte_pj", noc_byte_pj, kAny, "picojoules to move a byte of a flit through the interconnect");
+    v("noc_byte_pj", noc_byte_pj, kAny, "picojoules to move a byte of a flit through the crossbar");
     v("l2_pj", l2_pj, kAny, "picojoules of an L2 access, and of a fill");
     v("dram_activate_pj", dram_activate_pj, kAny, "picojoules to open a row and to close it");
     v("dram_read_pj", dram_read_pj, kAny, "picojoules of memory's arrays to read a line");
@@ -49,7 +49,7 @@ struct PowerConfig {
     v("dram_byte_pj", dram_byte_pj, kAny, "picojoules of controllers and pins to move a byte over a memory bus");
     v("dram_refresh_pj", dram_refresh_pj, kAny, "picojoules to refresh a rank");
     v("dram_background_mw", dram_background_mw, kAny, "milliwatts of the memory of a channel, whatever it does");
-    v("uncore_mw", uncore_mw, kAny, "milliwatts of everything else on the board, whatever happens");
+    v("uncore_mw", uncore_mw, kAny, "milliwatts of everything else on the card, whatever it does");
   }
   void validate(Validation& v) const {
     v.require(

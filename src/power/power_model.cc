@@ -25,7 +25,7 @@ constexpr std::array<PowerPart, kTenantParts> kOfTenants{{
     {"l1_tlb", kTranslation, &PowerConfig::l1_tlb_pj, kEvents, "L1 TLBs"},
     {"l2_tlb", kTranslation, &PowerConfig::l2_tlb_pj, kEvents, "L2 TLB"},
     {"walks", kTranslation, &PowerConfig::walk_pj, kEvents, "page walks, without their reads"},
-    {"noc", "interconnect", &PowerConfig::noc_byte_pj, kEvents, "interconnect, both ways"},
+    {"noc", "crossbar", &PowerConfig::noc_byte_pj, kEvents, "crossbar, both ways"},
     {"l2", "L2 cache", &PowerConfig::l2_pj, kEvents, "L2 cache"},
     {"dram_activate", kDram, &PowerConfig::dram_activate_pj, kEvents, "rows of memory opened and closed"},
     {"dram_read", kDram, &PowerConfig::dram_read_pj, kEvents, "lines read from memory's arrays"},

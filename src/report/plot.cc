@@ -102,7 +102,9 @@ class Panel {
   double y_at(double value) const {
     return kTop + layout_.plot_height * (1 - (value - least_ * kRoom) / (most_ * kRoom - least_ * kRoom));
   }
-  double slot() const { return layout_.plot_width / static_cast<double>(std::max<std::size_t>(1, categories_.size())); }
+  double category_width() const {
+    return layout_.plot_width / static_cast<double>(std::max<std::size_t>(1, categories_.size()));
+  }
   std::size_t category(const std::string& x) const {
     const auto value = number_of(x);
     const std::string name = value ? fmt::format("{}", *value) : x;
@@ -125,7 +127,7 @@ class Panel {
         if (i * x_step >= from_) tick(out, x_at(i * x_step), fmt::format("{:.6g}", i * x_step));
     } else {
       for (std::size_t i = 0; i < categories_.size(); ++i)
-        tick(out, kLeft + (static_cast<double>(i) + 0.5) * slot(), categories_[i]);
+        tick(out, kLeft + (static_cast<double>(i) + 0.5) * category_width(), categories_[i]);
     }
     fmt::format_to(put, "<text x=\"{}\" y=\"{}\" class=\"x\">{}</text>\n", kLeft + layout_.plot_width / 2,
                    kTop + layout_.plot_height + layout_.bottom - 10, escaped(chart_.x_title));
@@ -150,7 +152,8 @@ class Panel {
 
   void line(std::string& out, std::vector<ChartPoint> points, std::size_t index) const {
     const auto place = [&](const ChartPoint& point) {
-      return numeric_ ? x_at(*number_of(point.x)) : kLeft + (static_cast<double>(category(point.x)) + 0.5) * slot();
+      return numeric_ ? x_at(*number_of(point.x))
+                      : kLeft + (static_cast<double>(category(point.x)) + 0.5) * category_width();
     };
     std::sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
     const char* colour = kColours[index % std::size(kColours)];
@@ -181,10 +184,10 @@ class Panel {
 
   void bars(std::string& out, const std::vector<ChartPoint>& points, std::size_t index) {
     const std::size_t beside = chart_.stacked ? 1 : std::max<std::size_t>(1, names_.size());
-    const double width = slot() * 0.8 / static_cast<double>(beside);
+    const double width = category_width() * 0.8 / static_cast<double>(beside);
     for (const ChartPoint& point : points) {
-      const double x =
-          kLeft + (static_cast<double>(category(point.x)) + 0.1) * slot() + static_cast<double>(index % beside) * width;
+      const double x = kLeft + (static_cast<double>(category(point.x)) + 0.1) * category_width() +
+                       static_cast<double>(index % beside) * width;
       double& below = below_[point.x];
       const double y = y_at(std::max(0.0, below + point.y)), foot = y_at(std::min(0.0, point.y) + below);
       if (chart_.stacked) below += point.y;

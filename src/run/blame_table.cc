@@ -23,7 +23,7 @@ constexpr Part kParts[] = {
     {"mmu.", "page walkers"},
     {"noc.to_l2.", "crossbar to L2"},
     {"l2.", "L2 cache"},
-    {"fbt.", "FBT"},
+    {"fbt.", "forward-backward table"},
     {"dram.", "DRAM"},
     {"noc.to_sm.", "crossbar to SM"},
     {"noc.to_mmu.", "crossbar to MMU"},

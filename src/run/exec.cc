@@ -71,7 +71,7 @@ Loaded load(const ExecOptions& options) {
   if (!options.loop_limit.empty()) {
     const auto limit = parse_integer(options.loop_limit);
     if (!limit)
-      input_error("exec: --loop-limit must be a whole number of jumps back from 0 on, not {}", options.loop_limit);
+      input_error("exec: --loop-limit must be a whole number of backward branches, not {}", options.loop_limit);
     loaded.instance.code.loop_limit = *limit;
   }
   return loaded;

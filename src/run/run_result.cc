@@ -291,7 +291,7 @@ RunResult describe_run(Gpu& gpu, GpuConfig& config, const std::vector<TenantResu
     result.json["decisions"] = describe_decisions(gpu.decisions());
     result.text += decision_lines(gpu.decisions(), tenants);
   }
-  if (config.run.series != 0) result.json["epochs"] = gpu.series();
+  if (config.run.stats_every != 0) result.json["over_time"] = gpu.series();
   std::vector<std::string> names;
   for (const TenantResult& tenant : tenants) names.push_back(tenant.name);
   if (const PowerSummary power(gpu.stats()); !power.empty()) {

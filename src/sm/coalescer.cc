@@ -42,13 +42,13 @@ void Coalescer::coalesce(const Effect& effect, u64 lanes, CoalescedLines& out) {
 }
 
 u32 Coalescer::place_of(u64 line, CoalescedLines& out) {
-  u32 slot = static_cast<u32>(line * 0x9e3779b97f4a7c15 >> 55);  // Fibonacci hashing to 9 bits
-  while (round_of_[slot] == round_) {
-    if (out.line[place_[slot]] == line) return place_[slot];
-    slot = (slot + 1) % kEntries;
+  u32 bucket = static_cast<u32>(line * 0x9e3779b97f4a7c15 >> 55);  // Fibonacci hashing to 9 bits
+  while (round_of_[bucket] == round_) {
+    if (out.line[place_[bucket]] == line) return place_[bucket];
+    bucket = (bucket + 1) % kEntries;
   }
-  round_of_[slot] = round_;
-  place_[slot] = static_cast<u16>(out.count);
+  round_of_[bucket] = round_;
+  place_[bucket] = static_cast<u16>(out.count);
   out.line[out.count] = line;
   out.lanes[out.count] = 0;
   out.words[out.count] = 0;

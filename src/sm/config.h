@@ -75,8 +75,7 @@ struct SmConfig {
     v("constant_latency", constant_latency, in(1, 1000), "latency of a constant or parameter load, which always hits");
     v("shared_banks", shared_banks, in(1, 64), "banks of shared memory, each four bytes wide");
     v("shared_atomics", shared_atomics, {"merged", "in_turn"},
-      "lanes of an atomic that want the same word of shared memory: merged: they go together, as loads do; in_turn: "
-      "one "
+      "lanes of an atomic that access the same word of shared memory: merged: in one pass, as loads; in_turn: one "
       "after the other");
     v("memory_queue", memory_queue, in(1, 64), "entries of the load-store unit's instruction queue");
     v("memory_ports", memory_ports, in(1, 8), "line accesses per cycle of the load-store unit");

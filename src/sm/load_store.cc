@@ -481,8 +481,8 @@ Cycle LoadStoreUnit::next_wakeup(Cycle now) const {
 void LoadStoreUnit::explain(std::ostream& out) const {
   if (waiting_count_ > 0) {
     const Waiting& head = waiting_[waiting_head_];
-    out << waiting_count_ << " memory instructions wait; the oldest is at line " << head.next + 1 << " of "
-        << head.lines.count << (blocked_since_ == kNever ? "" : ", blocked") << '\n';
+    out << waiting_count_ << " memory instructions wait; the oldest has sent " << head.next << " of "
+        << head.lines.count << " line requests" << (blocked_since_ == kNever ? "" : ", blocked") << '\n';
   }
   if (records_.live() > waiting_count_) out << records_.live() << " memory instructions are not answered yet\n";
   translator_.explain(out);

@@ -77,8 +77,8 @@ void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
   warps_seen_[tenant] |= resident_warps();
   held_until_ = resume;
   stops_when_drained_ = false;
-  for (u32 slot = 0; slot < config_.warps; ++slot) {
-    if (warps_[slot].state == WarpState::kAsleep) evaluate(slot, now);
+  for (u32 place = 0; place < config_.warps; ++place) {
+    if (warps_[place].state == WarpState::kAsleep) evaluate(place, now);
   }
   scheduler_.wake(self_, now);
 }
@@ -86,8 +86,8 @@ void Sm::switch_to(TenantId tenant, Cycle now, Cycle resume) {
 void Sm::begin_epoch() {
   warps_seen_ = {};
   for (u64 left = resident_warps(); left != 0; left &= left - 1) {
-    const auto slot = static_cast<u32>(std::countr_zero(left));
-    warps_seen_[warps_[slot].tenant] |= u64{1} << slot;
+    const auto place = static_cast<u32>(std::countr_zero(left));
+    warps_seen_[warps_[place].tenant] |= u64{1} << place;
   }
   memory_.translator().begin_epoch();
 }
@@ -105,11 +105,11 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
     memory_.invalidate_l1();
   }
   wiring_.memory.truth.starts_block(id_, start.tenant, start.launch, start.image != nullptr);
-  const auto place = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
-  SIM_CHECK(place != blocks_.end() && std::popcount(free_places_) >= static_cast<int>(start.warps),
+  const auto free_block = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.live; });
+  SIM_CHECK(free_block != blocks_.end() && std::popcount(free_places_) >= static_cast<int>(start.warps),
             "a block of {} warps came to an SM without room for it", start.warps);
   InstStream& stream = *wiring_.streams[index(start.tenant)];
-  Block& block = *place;
+  Block& block = *free_block;
   block.ref = start.image ? stream.restore(start.launch, *start.image, id_)
                           : stream.begin_block(start.launch, start.block, id_);
   block.launch = start.launch;
@@ -120,20 +120,20 @@ void Sm::start_block(const BlockStart& start, Cycle now) {
   ++live_blocks_;
   ++stats.blocks_started[start.tenant];
   event(now, "block {} of tenant {} {} with {} warps", start.block, index(start.tenant),
-        start.image ? "goes on" : "starts", start.warps);
+        start.image ? "resumes" : "starts", start.warps);
   for (u32 i = 0; i < start.warps; ++i) {
-    const u32 slot = static_cast<u32>(std::countr_zero(free_places_));
+    const u32 place = static_cast<u32>(std::countr_zero(free_places_));
     free_places_ &= free_places_ - 1;
-    block.places[i] = static_cast<u8>(slot);
-    warps_seen_[start.tenant] |= u64{1} << slot;
+    block.places[i] = static_cast<u8>(place);
+    warps_seen_[start.tenant] |= u64{1} << place;
     const WarpRef ref = stream.warp(block.ref, i);
-    warps_[slot] = {.ref = ref,
-                    .view = &stream.view(ref),
-                    .state = WarpState::kAsleep,
-                    .tenant = start.tenant,
-                    .block = static_cast<u8>(place - blocks_.begin())};
-    scoreboards_[slot].reset();
-    schedulers_[slot % config_.schedulers]->started(slot, start.tenant);
+    warps_[place] = {.ref = ref,
+                     .view = &stream.view(ref),
+                     .state = WarpState::kAsleep,
+                     .tenant = start.tenant,
+                     .block = static_cast<u8>(free_block - blocks_.begin())};
+    scoreboards_[place].reset();
+    schedulers_[place % config_.schedulers]->started(place, start.tenant);
   }
   if (start.image) go_on(block);
   for (u32 i = 0; i < start.warps; ++i) {
@@ -190,12 +190,12 @@ void Sm::abandon(TenantId tenant, Cycle now) {
 }
 
 void Sm::abandon_here(TenantId tenant, Cycle now) {
-  for (u32 slot = 0; slot < config_.warps; ++slot) {
-    Warp& warp = warps_[slot];
+  for (u32 place = 0; place < config_.warps; ++place) {
+    Warp& warp = warps_[place];
     if (warp.tenant != tenant || warp.state == WarpState::kFree || warp.state == WarpState::kDrained) continue;
-    for (u64& ready : ready_) ready &= ~(u64{1} << slot);
-    for (u64& asleep : asleep_) asleep &= ~(u64{1} << slot);
-    retire(slot, now);
+    for (u64& ready : ready_) ready &= ~(u64{1} << place);
+    for (u64& asleep : asleep_) asleep &= ~(u64{1} << place);
+    retire(place, now);
   }
 }
 

@@ -47,9 +47,9 @@ void Sm::start_blocks(Cycle now) {
 
 void Sm::wake_sleeping_warps(Cycle now) {
   // Each entry of the wheel wakes the SM in its cycle, so no other one can be due.
-  const u32 slot = now % kWheel;
-  wheel_in_use_[slot / 64] &= ~(u64{1} << slot % 64);
-  for (u64 left = std::exchange(asleep_[slot], 0); left != 0; left &= left - 1) {
+  const u32 bucket = now % kWheel;
+  wheel_in_use_[bucket / 64] &= ~(u64{1} << bucket % 64);
+  for (u64 left = std::exchange(asleep_[bucket], 0); left != 0; left &= left - 1) {
     evaluate(static_cast<u32>(std::countr_zero(left)), now);
   }
 }
@@ -62,7 +62,7 @@ void Sm::accept_memory(Cycle now) {
 
 void Sm::complete(const LoadStoreUnit::Done& done, Cycle now) {
   Warp& warp = warps_[done.warp];
-  event(now, "memory answers warp {}, line {}", done.warp, done.inst->line);
+  event(now, "memory answers warp {}, source line {}", done.warp, done.inst->line);
   switch (done.action) {
     case MemoryAction::kLoad:
       --warp.loads_out;
@@ -116,8 +116,8 @@ Sm::Pipe Sm::pipe_of(const DecodedInst& inst) {
 }
 
 /// Finds out when the warp's next instruction may issue, and puts the warp where it waits for that.
-void Sm::evaluate(u32 slot, Cycle now) {
-  Warp& warp = warps_[slot];
+void Sm::evaluate(u32 place, Cycle now) {
+  Warp& warp = warps_[place];
   const DecodedInst& inst = warp.view->next();
   warp.next = &inst;
   const Pipe pipe = pipe_of(inst);
@@ -128,22 +128,22 @@ void Sm::evaluate(u32 slot, Cycle now) {
   const bool must_wait = (ordered && warp.atomics_out > 0) ||
                          (inst.cls == InstClass::kFence && (warp.stores_out > 0 || warp.loads_out > 0)) ||
                          !warp.copies.lets_pass(inst);
-  const Cycle at = must_wait ? Scoreboard::kPending : scoreboards_[slot].ready_at(inst);
+  const Cycle at = must_wait ? Scoreboard::kPending : scoreboards_[place].ready_at(inst);
   if (at == Scoreboard::kPending) {
     warp.state = WarpState::kMemory;
   } else if (at > now) {
-    sleep_until(slot, at, now);
+    sleep_until(place, at, now);
   } else {
     warp.state = WarpState::kReady;
-    ready_[pipe] |= u64{1} << slot;
+    ready_[pipe] |= u64{1} << place;
   }
 }
 
-void Sm::sleep_until(u32 slot, Cycle at, Cycle now) {
-  warps_[slot].state = WarpState::kAsleep;
+void Sm::sleep_until(u32 place, Cycle at, Cycle now) {
+  warps_[place].state = WarpState::kAsleep;
   // Beyond the wheel: looked at again at its end.
   const Cycle wake = std::min(at, now + kWheel - 1);
-  asleep_[wake % kWheel] |= u64{1} << slot;
+  asleep_[wake % kWheel] |= u64{1} << place;
   wheel_in_use_[wake % kWheel / 64] |= u64{1} << wake % 64;
 }
 
@@ -168,20 +168,20 @@ void Sm::issue_from(u32 scheduler, Cycle now) {
   if (memory_.full()) candidates &= ~ready_[kGlobalPipe];
   candidates &= scheduler_places_[scheduler];
   if (candidates == 0) return;
-  const u32 slot = schedulers_[scheduler]->pick(candidates);
-  SIM_DCHECK(candidates >> slot & 1, "the warp scheduler picked warp {}, which is not ready", slot);
-  issue_warp(slot, scheduler, now);
+  const u32 place = schedulers_[scheduler]->pick(candidates);
+  SIM_DCHECK(candidates >> place & 1, "the warp scheduler picked warp {}, which is not ready", place);
+  issue_warp(place, scheduler, now);
 }
 
-void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
-  Warp& warp = warps_[slot];
+void Sm::issue_warp(u32 place, u32 scheduler, Cycle now) {
+  Warp& warp = warps_[place];
   const DecodedInst& inst = *warp.next;
   const Pipe pipe = pipe_of(inst);
-  ready_[pipe] &= ~(u64{1} << slot);
+  ready_[pipe] &= ~(u64{1} << place);
   issued_ = true;
   wiring_.streams[index(warp.tenant)]->execute(warp.ref, now, stores_, effect_);
   count(inst, warp.tenant);
-  event(now, "warp {} issues line {}, lanes {:#x}", slot, inst.line, effect_.active);
+  event(now, "warp {} issues source line {}, lanes {:#x}", place, inst.line, effect_.active);
 
   const PipeConfig& timing = config_.pipe(inst.cls);
   u32 occupied = timing.interval;
@@ -193,22 +193,22 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
   if (inst.copy_order == CopyOrder::kCommit) warp.copies.commit();
   // What faults touches nothing.
   const bool accesses = inst.cls == InstClass::kMemory && effect_.status != WarpStatus::kFaulted;
-  if (accesses) ready = issue_memory(inst, slot, now, occupied);
-  scoreboards_[slot].set(inst, ready);
+  if (accesses) ready = issue_memory(inst, place, now, occupied);
+  scoreboards_[place].set(inst, ready);
   pipe_free_[scheduler][pipe] = now + occupied;
 
   // A warp that only polls must not keep those from issuing that it waits for: it goes behind all others with each of its
   // instructions, from a jump back to its next branch, or it would go on while it can.
   if (inst.cls == InstClass::kControl) warp.polls = effect_.polls;
-  if (warp.polls) schedulers_[scheduler]->started(slot, warp.tenant);
+  if (warp.polls) schedulers_[scheduler]->started(place, warp.tenant);
 
   switch (effect_.status) {
     case WarpStatus::kRunning:
       // A branch is resolved before the next instruction is known.
       if (inst.cls == InstClass::kControl && timing.latency > 1) {
-        sleep_until(slot, now + timing.latency, now);
+        sleep_until(place, now + timing.latency, now);
       } else {
-        evaluate(slot, now);
+        evaluate(place, now);
       }
       break;
     case WarpStatus::kAtBarrier:
@@ -219,33 +219,33 @@ void Sm::issue_warp(u32 slot, u32 scheduler, Cycle now) {
       scheduler_.stop();
       [[fallthrough]];
     case WarpStatus::kDone:
-      retire(slot, now);
+      retire(place, now);
       break;
   }
   if (effect_.released_warps != 0) after_barrier(blocks_[warp.block], effect_.released_warps, now);
 }
 
 /// Returns when the destination registers are ready.
-Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupied) {
+Cycle Sm::issue_memory(const DecodedInst& inst, u32 place, Cycle now, u32& occupied) {
   occupied = 1;
   switch (effect_.space) {
     case MemorySpace::kConstant:
     case MemorySpace::kParameter:
       return now + config_.constant_latency;
     case MemorySpace::kShared:
-      if (effect_.atomic != kNoAtomic) arrive_after_copies(slot);
-      return issue_shared(effect_.active, warps_[slot].tenant, now, occupied);
+      if (effect_.atomic != kNoAtomic) arrive_after_copies(place);
+      return issue_shared(effect_.active, warps_[place].tenant, now, occupied);
     default:
       break;
   }
   const bool atomic = effect_.action == MemoryAction::kAtomic || effect_.action == MemoryAction::kReduction;
   // Atomics on local memory concern one thread alone: they are done at once.
   const u64 global_lanes = atomic ? effect_.atomic_lanes : effect_.active & ~effect_.shared_lanes;
-  Warp& warp = warps_[slot];
+  Warp& warp = warps_[place];
   if (effect_.shared_lanes != 0) issue_shared(effect_.shared_lanes, warp.tenant, now, occupied);
   if (global_lanes == 0) return now + config_.shared.latency;
   const u32 id = next_dynamic_id();
-  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(slot), warp.tenant, id, now);
+  memory_.accept(effect_, global_lanes, inst, static_cast<u8>(place), warp.tenant, id, now);
   switch (effect_.action) {
     case MemoryAction::kCopy:
       warp.copies.begin(id);
@@ -263,8 +263,8 @@ Cycle Sm::issue_memory(const DecodedInst& inst, u32 slot, Cycle now, u32& occupi
 }
 
 /// cp.async.mbarrier.arrive: the arrival happens when the copies that the warp has made so far are there.
-void Sm::arrive_after_copies(u32 slot) {
-  Warp& warp = warps_[slot];
+void Sm::arrive_after_copies(u32 place) {
+  Warp& warp = warps_[place];
   if (warp.copies.empty())
     wiring_.streams[index(warp.tenant)]->perform_atomic(effect_.atomic, effect_.atomic_lanes);
   else
@@ -284,21 +284,21 @@ Cycle Sm::issue_shared(u64 lanes, TenantId tenant, Cycle now, u32& occupied) {
 
 void Sm::after_barrier(const Block& block, u64 released, Cycle now) {
   for (u64 left = released; left != 0; left &= left - 1) {
-    const u32 slot = block.places[static_cast<u32>(std::countr_zero(left))];
+    const u32 place = block.places[static_cast<u32>(std::countr_zero(left))];
     // Whoever came last and whoever waited go on in the same cycle.
-    if (warps_[slot].state == WarpState::kBarrier) sleep_until(slot, now + config_.control.latency, now);
+    if (warps_[place].state == WarpState::kBarrier) sleep_until(place, now + config_.control.latency, now);
   }
 }
 
-void Sm::retire(u32 slot, Cycle now) {
-  Warp& warp = warps_[slot];
+void Sm::retire(u32 place, Cycle now) {
+  Warp& warp = warps_[place];
   warp.state = WarpState::kDrained;
-  try_drain(slot, now);
+  try_drain(place, now);
 }
 
 /// A place is reused only when no answer for it can come any more.
-void Sm::try_drain(u32 slot, Cycle now) {
-  Warp& warp = warps_[slot];
+void Sm::try_drain(u32 place, Cycle now) {
+  Warp& warp = warps_[place];
   if (!warp.quiet()) return;
   warp.state = WarpState::kFree;
   Block& block = blocks_[warp.block];
@@ -409,8 +409,8 @@ Cycle Sm::next_wakeup(Cycle now) const {
     if (step == 0) bits &= ~u64{0} << first % 64;
     if (step == kWords) bits &= ~(~u64{0} << first % 64);
     if (bits == 0) continue;
-    const u32 slot = word * 64 + static_cast<u32>(std::countr_zero(bits));
-    return std::min(next, now + 1 + ((slot - first) % kWheel));
+    const u32 bucket = word * 64 + static_cast<u32>(std::countr_zero(bits));
+    return std::min(next, now + 1 + ((bucket - first) % kWheel));
   }
   return next;
 }

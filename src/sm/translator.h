@@ -54,7 +54,7 @@ struct L1TlbStats : TlbStats {
     v("waiting_instructions", waiting_instructions, "instructions",
       "instructions that waited for an answer, summed over answers");
     v("untold_merges", untold_merges, "pages",
-      "merges that the L2 TLB's fill policy asks for and was not told of, because the link was full");
+      "merges that the L2 TLB's fill policy wants to know of but was not told, because the link was full");
     v.ratio("instructions_per_miss", sum(waiting_instructions), sum(answers), "instructions that wait for one page");
     v.identity("every miss is answered", sum(misses), sum(answers));
     v.identity("everyone who waits is let go", sum(misses, merges), sum(waiting_instructions));

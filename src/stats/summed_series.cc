@@ -26,7 +26,7 @@ SummedSeries::SummedSeries(const StatTree& tree, Cycle every) : tree_(tree), eve
 
 void SummedSeries::sample(Cycle now) {
   if (!ends_.empty() && ends_.back() == now) return;
-  if (ends_.size() == kMostEpochs) halve();
+  if (ends_.size() == kMostIntervals) halve();
   const StatSnapshot values = tree_.snapshot();
   std::vector<u64> sums(names_.size());
   for (std::size_t i = 0; i < cells_.size(); ++i) sums[series_[i]] += values[cells_[i]];
@@ -43,10 +43,10 @@ void SummedSeries::archive(Archive& a) {
 
 void SummedSeries::halve() {
   const std::size_t width = names_.size(), half = ends_.size() / 2;
-  for (std::size_t epoch = 0; epoch < half; ++epoch) {
-    ends_[epoch] = ends_[2 * epoch + 1];
+  for (std::size_t interval = 0; interval < half; ++interval) {
+    ends_[interval] = ends_[2 * interval + 1];
     for (std::size_t i = 0; i < width; ++i)
-      records_[epoch * width + i] = records_[2 * epoch * width + i] + records_[(2 * epoch + 1) * width + i];
+      records_[interval * width + i] = records_[2 * interval * width + i] + records_[(2 * interval + 1) * width + i];
   }
   ends_.resize(half);
   records_.resize(half * width);
@@ -59,9 +59,9 @@ Tree SummedSeries::json() const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     Tree::List values;
     bool any = false;
-    for (std::size_t epoch = 0; epoch < ends_.size(); ++epoch) {
-      values.emplace_back(records_[epoch * names_.size() + i]);
-      any |= records_[epoch * names_.size() + i] != 0;
+    for (std::size_t interval = 0; interval < ends_.size(); ++interval) {
+      values.emplace_back(records_[interval * names_.size() + i]);
+      any |= records_[interval * names_.size() + i] != 0;
     }
     if (any) series[names_[i]] = Tree(std::move(values));
   }

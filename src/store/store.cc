@@ -164,16 +164,16 @@ void Store::put_stats(u64 number, const Tree& result) {
 
 /// Statistics over time and decisions, of jobs that have them.
 void Store::put_over_time(u64 number, const Tree& result) {
-  if (const Tree* epochs = result.find("epochs")) {
-    Statement(*database_, "INSERT INTO epoch VALUES (?, ?, ?)")
+  if (const Tree* over_time = result.find("over_time")) {
+    Statement(*database_, "INSERT INTO interval VALUES (?, ?, ?)")
         .bind(number)
-        .bind(cell_of(part(*epochs, "every")))
-        .bind(json_line(part(*epochs, "ends")))
+        .bind(cell_of(part(*over_time, "every")))
+        .bind(json_line(part(*over_time, "ends")))
         .run();
     std::map<std::string, std::string> units;  // those of the statistics that each series adds up
     for (const ResultLeaf& leaf : stats_of(result)) units.emplace(over_all_units(leaf.name), leaf.unit);
     Statement series(*database_, "INSERT INTO series VALUES (?, ?, ?)");
-    for (const auto& [name, growth] : part(*epochs, "series").members())
+    for (const auto& [name, growth] : part(*over_time, "series").members())
       series.bind(number).bind(stat_number(name, units[name])).bind(json_line(growth)).run();
   }
   const Tree* decisions = result.find("decisions");

@@ -142,6 +142,16 @@ ALTER TABLE kernel ADD COLUMN began INTEGER;            -- cycle
 ALTER TABLE kernel ADD COLUMN ended INTEGER;            -- cycle; nothing: it had not ended when the run did
 ALTER TABLE tenant ADD COLUMN first_completion INTEGER; -- cycle; nothing: it never completed
 )",
+    // 5: statistics over time have intervals; epochs are something else (run.epoch).
+    R"(
+DROP VIEW epochs;
+ALTER TABLE epoch RENAME TO interval;
+CREATE VIEW over_time AS
+  SELECT job.id AS job, stat_name.name AS name, ends.key AS interval, ends.value AS cycle,
+    json_extract(series.growth, '$[' || ends.key || ']') AS value, stat_name.unit AS unit
+  FROM job JOIN interval ON interval.job = job.number JOIN series ON series.job = job.number
+    JOIN stat_name ON stat_name.number = series.name, json_each(interval.ends) AS ends;
+)",
 };
 
 }  // namespace

@@ -101,10 +101,11 @@ class Reader {
     if (!sweep_.paper.empty() && !size_.empty()) sweep_.name += "_" + size_;
     top.find("at");
     repeats_ = seeds_key(top);
-    if (const Tree* epochs = top.find("epochs")) {
-      const auto* cycles = std::get_if<u64>(&epochs->value);
-      if (!cycles) mistakes_.add(epochs->line, "epochs must be a number of cycles, not {}", epochs->text());
-      sweep_.epochs = cycles ? *cycles : 0;
+    if (const Tree* stats_every = top.find("stats_every")) {
+      const auto* cycles = std::get_if<u64>(&stats_every->value);
+      if (!cycles)
+        mistakes_.add(stats_every->line, "stats_every must be a number of cycles, not {}", stats_every->text());
+      sweep_.stats_every = cycles ? *cycles : 0;
     }
     if (const Tree* lists = top.find("lists")) {
       for (const auto& [name, value] : lists->members()) read_list(name, value);

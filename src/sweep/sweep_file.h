@@ -156,7 +156,7 @@ struct SweepFile {
   std::string path, text;
   std::string name;
   std::string paper;        // whose claims it measures; else empty
-  u64 epochs = 0;           // cycles between values of statistics over time; 0: none are kept
+  u64 stats_every = 0;      // cycles of an interval of statistics over time; 0: none are kept
   std::vector<Grid> grids;  // searches among them
   std::vector<Claim> claims;
   std::vector<NotMeasured> not_measured;

@@ -236,7 +236,7 @@ Point Planner::add_point(const Choice& choice, const Shares& shares) {
 std::string Planner::add_job(GpuConfig config) {
   // Even shares are the same run whether they are written out or not.
   if (config.run.sms == even_counts(config.sm.count, static_cast<u32>(config.run.sms.size()))) config.run.sms.clear();
-  if (file_.epochs != 0) config.run.series = file_.epochs;
+  if (file_.stats_every != 0) config.run.stats_every = file_.stats_every;
   const Job job = make_job(std::move(config), programs_);
   if (planned_.emplace(job.id, true).second) plan_->jobs.push_back(job);
   return job.id;

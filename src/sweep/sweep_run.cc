@@ -330,15 +330,15 @@ void check_expression(const std::string& text, const Plan& plan, bool whole, u32
 }  // namespace
 
 Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
-             std::optional<u64> epochs)
-    : Sweep(path, size, configs, seeds, epochs, Mistakes(path)) {}
+             std::optional<u64> stats_every)
+    : Sweep(path, size, configs, seeds, stats_every, Mistakes(path)) {}
 
 Sweep::Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
-             std::optional<u64> epochs, Mistakes mistakes)
+             std::optional<u64> stats_every, Mistakes mistakes)
     : file_(parse_sweep(path, read_file(path), size, mistakes, seeds, &configs)),
       configs_(configs),
       planner_(file_, configs_) {
-  if (epochs) file_.epochs = *epochs;
+  if (stats_every) file_.stats_every = *stats_every;
   const Plan first = planner_.plan([](const Point&, const std::string&) { return SplitScore{}; }, mistakes);
   // What waits for a search is not in the first plan, and what is refused is not in any.
   const bool whole = first.complete && mistakes.none();

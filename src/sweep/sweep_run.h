@@ -44,15 +44,15 @@ struct SweepSummary {
 /// A sweep file, read, checked and planned: the constructor reports every mistake in it.
 class Sweep {
  public:
-  /// `size`, `seeds` and `epochs` stand in place of the file's, when not empty and not 0.
+  /// `size`, `seeds` and `stats_every` stand in place of the file's, when not empty and not 0.
   Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds = 0,
-        std::optional<u64> epochs = std::nullopt);
+        std::optional<u64> stats_every = std::nullopt);
   const SweepFile& file() const { return file_; }
   Plan plan(const MetricLookup& lookup);
 
  private:
   Sweep(const std::string& path, const std::string& size, const ConfigSource& configs, u64 seeds,
-        std::optional<u64> epochs, Mistakes mistakes);
+        std::optional<u64> stats_every, Mistakes mistakes);
   SweepFile file_;
   ConfigSource configs_;
   Planner planner_;

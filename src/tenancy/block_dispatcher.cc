@@ -235,7 +235,7 @@ void BlockDispatcher::explain(std::ostream& out) const {
     for (const InFlight& launch : tenant.launches) {
       out << launch.shape.kernel << ": " << launch.ended << " of " << launch.total << " blocks have ended, "
           << launch.out << " are on SMs";
-      if (!launch.unfinished.empty()) out << ", " << launch.unfinished.size() << " wait unfinished for a place";
+      if (!launch.unfinished.empty()) out << ", " << launch.unfinished.size() << " unfinished ones wait for an SM";
       out << '\n';
     }
   }

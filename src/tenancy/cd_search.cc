@@ -53,7 +53,7 @@ SmPlan CdSearch::restart(const Situation& situation, SmPlan plan) {
 
 SmPlan CdSearch::classify(const Situation& situation, SmPlan plan) {
   note(situation.now, {},
-       fmt::format("off-SM bandwidth in bytes/cycle: interconnect {:.1f}, L2 {:.1f}, DRAM {:.1f}, of which {} % count; "
+       fmt::format("off-SM bandwidth in bytes/cycle: crossbar {:.1f}, L2 {:.1f}, DRAM {:.1f}, of which {} % count; "
                    "issue width {}, {} SMs",
                    static_cast<double>(hardware_.noc) / 1000, static_cast<double>(hardware_.llc) / 1000,
                    static_cast<double>(hardware_.memory) / 1000, params_.dram_percent, hardware_.issue_width,
@@ -72,7 +72,7 @@ SmPlan CdSearch::classify(const Situation& situation, SmPlan plan) {
     note(situation.now, {}, "all are memory-intensive: power mode");
     return try_one_sm(situation, std::move(plan));
   }
-  note(situation.now, {}, "both kinds are there: performance mode");
+  note(situation.now, {}, "tenants of both kinds are present: performance mode");
   searched_.clear();
   for (const TenantId id : situation.present) {
     if (of(id).memory_intensive) searched_.push_back(id);
@@ -97,14 +97,14 @@ void CdSearch::classify_tenant(TenantId id, Cycle now) {
   tenant.even_cycles = std::max<u64>(did.cycles, 1);
   const auto per = [](u64 a, u64 b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); };
   note(now, id,
-       fmt::format("{}-intensive: asks for {:.1f} bytes/cycle of {:.1f}; {:.1f} L2 accesses per 1,000 warp "
+       fmt::format("{}-intensive: demands {:.1f} of {:.1f} bytes/cycle offered; {:.1f} L2 accesses per 1,000 warp "
                    "instructions, L2 hit rate {:.1f} %, {:.1f} % of DRAM's peak; warp IPC {:.3f} on {} SMs; {} blocks "
-                   "ended in the warm-up: {}",
+                   "ended in the warm-up, so its blocks {}",
                    tenant.memory_intensive ? "memory" : "compute", static_cast<double>(bandwidth.demand) / 1000,
                    static_cast<double>(bandwidth.offered) / 1000, 1000 * per(did.l2_requests, did.warp_instructions),
                    100 * per(did.l2_hits, did.l2_requests), 100 * per(dram, hardware_.memory),
                    per(did.warp_instructions, did.cycles), tenant.share.size(), window_.warmed_up(id).blocks_done,
-                   tenant.leave == Leave::kDrain ? "drain" : "preempt"));
+                   tenant.leave == Leave::kDrain ? "drain" : "are preempted"));
 }
 
 /// Whether it has the IPC that it may not fall below.

@@ -33,8 +33,9 @@ class CdSearch final : public SmPartitioner {
     void describe(Fields& v) {
       v.group("window", window, "how tenants are measured");
       v("loss_percent", loss_percent, in(0, 100), "percent of its IPC under even shares that a tenant may lose");
-      v("step", step, in(1, kMaxSms), "additional SMs that are stalled in each step of the performance mode");
-      v("dram_percent", dram_percent, in(0, 100), "percent of DRAM's peak bandwidth that the model counts on");
+      v("step", step, in(1, kMaxSms), "SMs that each step of the performance mode stalls in addition");
+      v("dram_percent", dram_percent, in(0, 100),
+        "percent of DRAM's peak bandwidth that the model assumes to be usable");
       v("classifier", classifier, {"off_sm_bandwidth", "dram_utilisation"},
         "how tenants are classified: by the off-SM bandwidth model, or by their use of DRAM's peak bandwidth");
       v("dram_threshold", dram_threshold, in(0, 100),

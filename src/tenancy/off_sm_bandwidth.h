@@ -13,7 +13,7 @@ namespace terrace {
 /// What a machine has, from its configuration alone.
 struct OffSmHardware {
   u32 sms = 1, issue_width = 1, line_bytes = 128;
-  u64 noc = 0, llc = 0, memory = 0;  // peak bandwidth of the interconnect, the L2 cache and DRAM
+  u64 noc = 0, llc = 0, memory = 0;  // peak bandwidth of the crossbar, the L2 cache and DRAM
 };
 
 /// What a tenant did in a window.
@@ -23,7 +23,7 @@ struct OffSmActivity {
 
 struct OffSmBandwidth {
   u64 demand = 0;   // of all SMs of the machine, issuing without a stall
-  u64 offered = 0;  // by interconnect, L2 cache and DRAM, at the tenant's hit rate
+  u64 offered = 0;  // by crossbar, L2 cache and DRAM, at the tenant's hit rate
   bool memory_intensive() const { return demand > offered; }
 };
 

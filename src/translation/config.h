@@ -79,9 +79,10 @@ struct L1TlbConfig : TlbConfig {
     v("look_up", look_up, {"page", "line"},
       "what a memory instruction looks up: each page that it touches once, or the page of each of its lines");
     v("merge_misses", merge_misses,
-      "look-ups of a page that is being asked for wait for that answer instead of asking the L2 TLB again");
+      "a look-up of a page with a pending miss waits for that miss instead of asking the L2 TLB again");
     v("admit", admit, {"page", "instruction"},
-      "what needs free miss entries before its look-up: the next page only, or all pages of an instruction that miss");
+      "miss entries that must be free before a look-up: one for the next page (page), or enough for all pages of the "
+      "instruction that miss (instruction)");
     v("blocking", blocking, "no look-ups while a miss is pending");
   }
   void validate(Validation& v) const {
@@ -110,17 +111,14 @@ struct L2TlbConfig : TlbConfig {
   void describe(Fields& v) {
     TlbConfig::describe(v);
     v("hit_cycles", hit_cycles, in(1, 1000), "cycles of a look-up");
-    v("ports", ports, in(0, 64), "look-ups per cycle; 0: as many as come");
+    v("ports", ports, in(0, 64), "look-ups per cycle; 0: unlimited");
     v("banks", banks, in(1, 64),
-      "banks, a power of two: of the look-ups in one cycle no two are in the same bank, which the lowest bits of the "
-      "page "
-      "number choose");
+      "banks, a power of two, selected by the lowest bits of the page number; each takes one look-up per cycle");
     v("miss_entries", miss_entries, in(1, 65536), "miss entries (MSHRs): pages that may wait for walks at a time");
     v("link_cycles", link_cycles, in(1, 1000), "link latency between an SM and the L2 TLB, each way");
     v("walk_pages", walk_pages, in(1, 512),
-      "pages, a power of two, that one walk brings: the one that was asked for and its aligned neighbours, whose "
-      "entries "
-      "in the page table stand beside its own");
+      "pages that one walk translates, a power of two: the requested page and its aligned neighbours, whose page-table "
+      "entries are next to its own");
     v("turn", turn, {"request", "instruction"},
       "round robin among SMs: an SM keeps its turn for one request, or for all requests of an instruction that arrive "
       "back to back");
@@ -160,7 +158,7 @@ struct WalkCacheConfig {
       "all_upper: below the deepest level whose upper levels hit too; each_level: one look-up before the read of each "
       "level");
     v("replacement", replacement, {"lru", "pseudo_lru"}, "replacement policy");
-    v("protect", protect, "replace entries last that walks relied on when they were scored (2-bit counters)");
+    v("protect", protect, "protect entries that scored walks rely on: they are replaced last (2-bit counters)");
   }
   void validate(Validation& v) const {
     const u32 w = ways == 0 ? entries : ways;
@@ -200,14 +198,14 @@ struct FbtConfig {
     v("ports", ports, in(1, 64), "accesses per cycle");
     v("second_level", second_level, "misses of the L2 TLB are looked up in the forward table before they are walked");
     v("merge_misses", merge_misses,
-      "misses of the L2 to a page that is being translated wait for that answer instead of asking the L2 TLB again");
+      "an L2 miss to a page with a pending translation waits for it instead of asking the L2 TLB again");
     v("large_pages", large_pages, {"parts", "counter"},
       "pages of more than 4 KB: parts: an entry for each 4 KB of them that is touched; counter: one entry that counts "
       "lines "
       "instead of naming them");
     v("rw_synonyms", rw_synonyms, {"fault", "count"},
-      "a write under a name that does not lead, or an access under such a name to a page that was written to: fault: "
-      "ends the tenant; count: is counted and goes on");
+      "what a read-write synonym does (a write under a virtual page that is not the leading one, or an access under it "
+      "to a written page): fault: ends the tenant; count: is counted and served");
     v("priority", priority, {"cpu", "cpu_first", "age", "look_ups"},
       "when probes and shootdowns of a CPU are served: cpu: before look-ups; cpu_first: also before notices of lines "
       "that left the L2; age: among look-ups, the one that came first; look_ups: when no look-up waits. Notices always "

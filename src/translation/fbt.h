@@ -55,12 +55,12 @@ struct FbtStats {
     v("new_pages", new_pages, "pages", "look-ups that found no entry: their page leads from then on");
     v("synonyms", synonyms, "lines", "look-ups that found another page leading, and were replayed under its name");
     v("synonym_faults", synonym_faults, "lines", "of those, accesses to a page that was written to, and writes");
-    v("waits", waits, "lines", "look-ups that waited for a page to leave");
+    v("waits", waits, "lines", "look-ups that waited for a page to leave the table");
     v("permission_checks", permission_checks, "lines",
       "writes to lines of the L2 whose permission was out of date, permitted by the page table");
     v("forward_lookups", forward_lookups, "pages", "misses of the L2 TLB looked up in the forward table");
     v("forward_hits", forward_hits, "pages", "of those, hits, which need no walk");
-    v("evictions", evictions, "pages", "pages that made room");
+    v("evictions", evictions, "pages", "pages evicted from the table");
     v("evicted_lines", evicted_lines, "lines", "lines that left the L2 with them");
     v("l1_checks", l1_checks, "times", "times an L1 was asked whether it holds lines of such a page");
     v("probes", probes, "lines", "coherence probes of a CPU");

@@ -71,7 +71,7 @@ void L2Tlb::accept_result(Translation result, u32 mmu, Cycle now) {
   const TenantId tenant = tenant_of_key(result.key);
   at_mmu_[mmu].remove(tenant);
   ++stats.fills[tenant];
-  event(now, "page {:#x} arrives", result.key);
+  event(now, "page {:#x} of tenant {} arrives", address_of_key(result.key), index(tenant_of_key(result.key)));
   bool first = true;
   askers_.clear();
   misses_.release(result.key, tenant, [&](const Waiter& waiter) {
@@ -236,7 +236,8 @@ bool L2Tlb::look_up_one(const TranslationRequest& request, Cycle now) {
         break;
     }
   }
-  event(now, "page {:#x} of SM {} {}", request.key, index(request.sm), entry >= 0 ? "hits" : "misses");
+  event(now, "page {:#x} of tenant {} for SM {} {}", address_of_key(request.key), index(request.tenant),
+        index(request.sm), entry >= 0 ? "hits" : "misses");
   ++stats.lookups[request.tenant];
   fill_policy_->looked_up(request.tenant, entry >= 0);
   count_wavefront(request);
@@ -326,7 +327,7 @@ void L2Tlb::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " pages are awaited from the MMU\n";
   u32 unsent = 0;
   for (const MissPort& port : ports_) unsent += port.waiting.size();
-  if (unsent > 0) out << unsent << " of them find no place there yet\n";
+  if (unsent > 0) out << unsent << " of them wait to be sent to it\n";
   if (!sending_.empty()) out << "answers to " << sending_.size() << " SMs wait to be sent\n";
 }
 

@@ -28,7 +28,7 @@ struct L2TlbStats : TlbStats {
     TlbStats::describe(v);
     v("replies", replies, "pages", "answers sent to SMs");
     v("fills", fills, "pages", "answers received from the MMU");
-    v("neighbours", neighbours, "pages", "entries that walks for a page beside theirs brought (l2_tlb.walk_pages)");
+    v("neighbours", neighbours, "pages", "entries filled by walks for a neighbouring page (l2_tlb.walk_pages)");
     v("held", held, "pages", "valid entries at the end of each epoch of 1,024 look-ups, summed over epochs");
     v("wavefronts", wavefronts, "warps", "distinct warps in each epoch of 1,024 look-ups, summed over epochs");
     v("wavefront_epochs", wavefront_epochs, "epochs", "completed epochs of 1,024 look-ups");

@@ -77,7 +77,7 @@ void MissTranslator::send(Cycle now) {
 
 void MissTranslator::explain(std::ostream& out) const {
   if (!misses_.empty()) out << misses_.size() << " pages are awaited from the L2 TLB\n";
-  if (!known_.empty()) out << known_.size() << " requests wait for a place on the way to memory\n";
+  if (!known_.empty()) out << known_.size() << " requests wait to be sent to memory\n";
 }
 
 }  // namespace terrace

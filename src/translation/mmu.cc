@@ -154,7 +154,8 @@ bool Mmu::place(Input& input, Cycle now) {
   if (walked_ && walked_->insert(walk.key).second) ++stats.first_touches[walk.tenant];
   ++stats.under_way;
   stats.queued.add(waiting);
-  event(now, "page {:#x} {}", walk.key, walker == WalkScheduler::kQueued ? "waits" : "starts at once");
+  event(now, "page {:#x} of tenant {} {}", address_of_key(walk.key), index(walk.tenant),
+        walker == WalkScheduler::kQueued ? "waits" : "starts at once");
   const u32 number = static_cast<u32>(&input - inputs_.data());
   input.arrivals.pop();
   full_inputs_[number / 64] &= ~(u64{1} << number % 64);
@@ -261,7 +262,8 @@ void Mmu::finish(u32 walker, PhysAddr frame, Cycle now) {
   --walking_[walk.tenant];
   --stats.under_way;
   stats.service_cycles[walk.tenant] += now - its.started;
-  event(now, "walker {} ends with page {:#x} after {} reads", walker, walk.key, its.reads);
+  event(now, "walker {} ends with page {:#x} of tenant {} after {} reads", walker, address_of_key(walk.key),
+        index(walk.tenant), its.reads);
   if (walk_spans_) [[unlikely]]
     keep_span(*walk_spans_, {walk.page, walk.arrived, its.started, now, walker, its.reads, walk.tenant});
   tlb1_.fill(walk.key, frame);
@@ -359,19 +361,19 @@ void Mmu::archive(Archive& a) {
   a(requests_, intake_, tlb1_, tlb2_, walk_cache_, *queues_, walking_, most_walks_, *path_, inputs_, pointer_,
     place_pointer_, full_inputs_, tlb1_hits_, tlb2_hits_, walkers_, due_, unsent_, results_, next_order_,
     next_sequence_);
-  a.expect(walked_ != nullptr, "the number of walk systems that count first touches");
+  a.expect(walked_ != nullptr, "the number of MMUs that count first touches");
   if (walked_) a(*walked_);
-  a.expect(walk_spans_ != nullptr, "the number of walk systems that keep walks for a timeline");
+  a.expect(walk_spans_ != nullptr, "the number of MMUs that keep walks for a timeline");
   if (walk_spans_) a(*walk_spans_);
   a(blame);
 }
 
 void Mmu::explain(std::ostream& out) const {
-  if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are at work\n";
+  if (queues_->busy() > 0) out << queues_->busy() << " of " << walkers_.size() << " walkers are busy\n";
   if (const u32 waiting = queues_->waiting()) out << waiting << " walks wait for a walker\n";
   u32 refused = 0;
   for (const Input& input : inputs_) refused += input.refused;
-  if (refused > 0) out << refused << " sources are held up: no queue has a place\n";
+  if (refused > 0) out << refused << " inputs are blocked: the walk queues are full\n";
 }
 
 }  // namespace terrace

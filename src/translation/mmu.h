@@ -43,8 +43,7 @@ struct MmuStats {
     v("tlb1_hits", tlb1_hits, "pages", "hits in the first IOMMU TLB");
     v("tlb2_hits", tlb2_hits, "pages", "hits in the second IOMMU TLB");
     v("walks", walks, "walks", "page walks accepted, whether they started at once or were queued");
-    v("first_touches", first_touches, "walks",
-      "of those, walks for a page that its tenant had not had walked before (run.first_touches)");
+    v("first_touches", first_touches, "walks", "of those, first walks for a page of their tenant (run.first_touches)");
     v("walks_done", walks_done, "walks", "page walks completed");
     v("waited", waited, "walks", "walks that were queued before they started");
     v("reads", reads, "lines", "page-table reads");

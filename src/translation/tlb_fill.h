@@ -1,14 +1,14 @@
-// The slot `l2_tlb.fill`: which structure of the L2 TLB takes a translation that a walk brings? The L1 TLBs that
-// wait for it take it in any case.
+// The slot `l2_tlb.fill`: when a walk has found a translation, is it filled into the L2 TLB, into the bypass cache beside
+// it, or into neither? The L1 TLBs that wait for it are always filled.
 //
-//   choose     once for each translation that arrives. `askers` are the warps that wait for it: the first of each SM, in
-//              order of arrival, and, if the policy wants them, those that joined the SM's miss later, as far as word of
-//              them has come.
+//   choose     once for each translation that arrives. `askers` are the warps that wait for it: the first warp of each SM,
+//              in order of arrival, and, if the policy wants them (wants_merged_warps), those that joined its miss later
+//              and whose message has arrived by now.
 //     kTlb       the TLB itself.
 //     kBypass    the bypass cache beside it, which every look-up also searches; the policy says how large it is.
-//     kNowhere   none.
+//     kNowhere   neither.
 //   looked_up  once for each look-up: whether the page was there, in either structure.
-//   epoch      between cycles, when an epoch ends, if it goes by epochs.
+//   epoch      between cycles, at the end of each epoch, if it uses epochs (by_epochs).
 //
 // Contract: a translation goes into one structure at most.
 // SPDX-License-Identifier: MIT
@@ -43,19 +43,19 @@ class TlbFillPolicy {
 
   virtual ~TlbFillPolicy() = default;
   virtual Into choose(u64 key, TenantId tenant, std::span<const TlbAsker> askers) = 0;
-  /// What changes while it runs, but for statistics, for checkpoints; `{}` when nothing does. Between cycles only.
+  /// Saves and restores what changes during a run, except statistics; `{}` when nothing does. Between cycles only.
   virtual void archive(Archive& a) = 0;
   virtual void looked_up(TenantId /*tenant*/, bool /*hit*/) {}
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}
   virtual void epoch(TenantEpochs /*tenants*/) {}
-  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  /// Whether it uses epochs; then run.epoch must give their length.
   virtual bool by_epochs() const { return false; }
 
   // Asked once, when the machine is built.
   /// Translations that the bypass cache holds, fully associative; 0: there is none.
   virtual u32 bypass_entries() const { return 0; }
-  /// Whether SMs send word of warps that join a miss.
+  /// Whether SMs tell the L2 TLB of warps that join a miss.
   virtual bool wants_merged_warps() const { return false; }
 };
 

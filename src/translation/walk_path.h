@@ -3,7 +3,7 @@
 //
 //   uses     once, when the machine is wired: whether the policy ever chooses that way.
 //   choose   once for each read, when it is known. It must be a way that the policy uses.
-//   epoch    between cycles, when an epoch ends, if it goes by epochs.
+//   epoch    between cycles, at the end of each epoch, if it uses epochs (by_epochs).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,7 +43,7 @@ class WalkPath {
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}
   virtual void epoch(TenantEpochs /*tenants*/) {}
-  /// Whether it goes by epochs; then run.epoch must say how long they are.
+  /// Whether it uses epochs; then run.epoch must give their length.
   virtual bool by_epochs() const { return false; }
 };
 

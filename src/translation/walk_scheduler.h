@@ -58,7 +58,7 @@ class WalkScheduler {
     u32 walkers = 1;
     u32 queue_entries = 1;  // all queues together
     u32 tenants = 1;
-    bool one_tenant = false;  // the walk system is one tenant's own
+    bool one_tenant = false;  // the MMU is one tenant's own
     /// A queue of the configured order with so many entries.
     std::function<std::unique_ptr<WalkOrder>(u32 entries, u32 queue)> make_queue;
   };

@@ -1,5 +1,5 @@
-// What tenants did that they may not, as a unit saw it: of each tenant the first, until somebody between cycles takes it.
-// Several tenants can fault in one cycle where they share a unit.
+// Faults that a unit has seen, at most one per tenant (the first), until they are taken between cycles. Tenants that share
+// the unit can fault in the same cycle.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -20,6 +20,10 @@ constexpr u64 page_of_key(u64 key) {
 constexpr u64 page_bytes_of_key(u64 key) {
   return u64{1} << (key >> 48 & 0xff);
 }
+/// The page's first virtual address.
+constexpr u64 address_of_key(u64 key) {
+  return page_of_key(key) * page_bytes_of_key(key);
+}
 constexpr u64 key_without_tenant(u64 key) {
   return key & ~(u64{0xff} << 56);
 }
@@ -44,7 +48,7 @@ struct MergedWarp {
 
 /// What a walk cost, told to the instruction that asked for it first; the others, and TLB hits, get a blank one.
 struct WalkReport {
-  u64 sequence = 0;  // among all walks of the walk system, in the order in which they started
+  u64 sequence = 0;  // among all walks of the MMU, in the order in which they started
   Cycle finished = 0;
   u32 accesses = 0;  // reads of page-table entries; 0: no walk
 };

@@ -125,7 +125,7 @@ TEST_F(Checkpoints, ARunThatEndsEarlierSaysThatItWroteNone) {
 }
 
 TEST_F(Checkpoints, ChecksBuffersAloneRunsAndTimelinesGoOnToo) {
-  const Words extras{"--check", "--alone", "--set", "run.epoch=500", "--timeline", "t.csv", "--epochs", "700"};
+  const Words extras{"--check", "--alone", "--set", "run.epoch=500", "--timeline", "t.csv", "--stats-every", "700"};
   ASSERT_EQ(run(with(with(kRun, extras), {"--checkpoint", "c@3000", "--json", "whole.json"})).exit_code, 0);
   std::filesystem::rename(path("t.csv"), path("whole.csv"));
   const Outcome outcome = run(

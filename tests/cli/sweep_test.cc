@@ -551,30 +551,30 @@ TEST_F(SweepCommand, StatisticsOverTimeAreKeptOnDemandAndMoveNoResult) {
     return stored.database().text("SELECT digest FROM job JOIN point ON point.job = job.id");
   };
   EXPECT_EQ(sweep("plain.db").exit_code, 0);
-  EXPECT_EQ(sweep("timed.db", {"--epochs", "500"}).exit_code, 0);
+  EXPECT_EQ(sweep("timed.db", {"--stats-every", "500"}).exit_code, 0);
   EXPECT_NE(digest("plain.db"), "");
   EXPECT_EQ(digest("plain.db"), digest("timed.db"));
   Store timed = Store::existing((scratch_.path() / "timed.db").string());
   Database& database = timed.database();
-  EXPECT_EQ(Store::existing((scratch_.path() / "plain.db").string()).database().number("SELECT count(*) FROM epochs"),
-            0u);
+  EXPECT_EQ(
+      Store::existing((scratch_.path() / "plain.db").string()).database().number("SELECT count(*) FROM over_time"), 0u);
   const std::string of_run = "job = (SELECT job FROM results) AND name = 'gpu.sm.*.warp_instructions{tenant=1}'";
-  // The line of docs/sweeps.md; what grew in all epochs is what the run counted.
-  const u64 epochs = database.number("SELECT count(*) FROM epochs WHERE " + of_run);
-  EXPECT_GE(epochs, 2u);
-  EXPECT_LE(epochs, 7u);
-  EXPECT_EQ(database.number("SELECT max(cycle) FROM epochs WHERE " + of_run),
+  // The line of docs/sweeps.md; what grew in all intervals is what the run counted.
+  const u64 intervals = database.number("SELECT count(*) FROM over_time WHERE " + of_run);
+  EXPECT_GE(intervals, 2u);
+  EXPECT_LE(intervals, 7u);
+  EXPECT_EQ(database.number("SELECT max(cycle) FROM over_time WHERE " + of_run),
             database.number("SELECT cycles FROM results"));
-  EXPECT_EQ(database.number("SELECT sum(value) FROM epochs WHERE " + of_run),
+  EXPECT_EQ(database.number("SELECT sum(value) FROM over_time WHERE " + of_run),
             database.number("SELECT sum(value) FROM stats WHERE job = (SELECT job FROM results) AND name LIKE "
                             "'gpu.sm.%.warp_instructions{tenant=1}'"));
-  EXPECT_EQ(database.text("SELECT unit FROM epochs WHERE " + of_run), "instructions");
+  EXPECT_EQ(database.text("SELECT unit FROM over_time WHERE " + of_run), "instructions");
   // A file may ask for it too, and 0 on the command line says no.
-  scratch_.write("s.toml", "epochs = 500\n" + read_file((scratch_.path() / "s.toml").string()));
+  scratch_.write("s.toml", "stats_every = 500\n" + read_file((scratch_.path() / "s.toml").string()));
   EXPECT_THAT(sweep("timed.db").out, HasSubstr(" jobs: 0 ran, "));
-  EXPECT_THAT(sweep("plain.db", {"--epochs", "0"}).out, HasSubstr(" jobs: 0 ran, "));
-  EXPECT_THAT(sweep("plain.db", {"--epochs", "many"}).err,
-              HasSubstr("--epochs must be a number of cycles such as 10000, not many"));
+  EXPECT_THAT(sweep("plain.db", {"--stats-every", "0"}).out, HasSubstr(" jobs: 0 ran, "));
+  EXPECT_THAT(sweep("plain.db", {"--stats-every", "many"}).err,
+              HasSubstr("--stats-every must be a number of cycles such as 10000, not many"));
 }
 
 TEST_F(SweepCommand, AColumnThatIsNoTitleAndExpressionIsAMistake) {

@@ -168,24 +168,24 @@ enum Where { kInside, kSides, kEnds, kCorners, kAcrossTheEnd, kWheres };
 static const char* const kWhereNames[] = {"inside", "sides", "ends", "corners", "across-the-end"};
 static void make_places(Where where, const Board& board, int bytes) {
   Numbers numbers{(unsigned)where + 3};
-  const int slots = board.row_bytes() / bytes;
+  const int in_row = board.row_bytes() / bytes;
   place_count = 0;
   const auto add = [&](int x, int y) { places[place_count++] = {x, y}; };
   const auto away = [&] { return bytes * (1 + numbers.below(4)); };
   if (where == kInside) {
     for (int y = 0; y < board.rows(); ++y)
-      for (int slot = 0; slot < slots; ++slot)
-        if (place_count < kMostPlaces && numbers.below(3) != 0) add(slot * bytes, y);
+      for (int at = 0; at < in_row; ++at)
+        if (place_count < kMostPlaces && numbers.below(3) != 0) add(at * bytes, y);
   } else if (where == kSides) {
-    for (int y = 0; y < board.rows(); ++y) add(-away(), y), add((slots - 1) * bytes + away(), y);
+    for (int y = 0; y < board.rows(); ++y) add(-away(), y), add((in_row - 1) * bytes + away(), y);
   } else if (where == kEnds) {
-    for (int slot = 0; slot < slots && place_count + 2 <= kMostPlaces; ++slot)
-      add(slot * bytes, -1 - numbers.below(4)), add(slot * bytes, board.rows() + numbers.below(4));
+    for (int at = 0; at < in_row && place_count + 2 <= kMostPlaces; ++at)
+      add(at * bytes, -1 - numbers.below(4)), add(at * bytes, board.rows() + numbers.below(4));
   } else if (where == kCorners) {
     for (const int x : {-(1 << 20), 1 << 20})
       for (const int y : {-5, board.rows() + 1000}) add(x, y);
   } else if (board.row_bytes() % bytes != 0) {
-    for (int y = 0; y < board.rows(); ++y) add(slots * bytes, y);
+    for (int y = 0; y < board.rows(); ++y) add(in_row * bytes, y);
   }
 }
 

@@ -198,7 +198,7 @@ std::vector<Case> cases() {
        "gups mm",
        "dws_30sm",
        {"dws"},
-       {"run.epoch=1000", "run.series=700", "run.sample=300", "run.lifetimes=true", "run.first_touches=true",
+       {"run.epoch=1000", "run.stats_every=700", "run.sample=300", "run.lifetimes=true", "run.first_touches=true",
         "run.warmup=2500", "run.until=window:15000"}},
   };
 }
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(Workloads, CheckpointLawsOfPrograms, testing::ValuesIn(
 /// A later end acts in the cycles in which it would always have acted.
 TEST(CheckpointLawsOfEnds, ALaterEndGivesTheRunThatAlwaysHadIt) {
   const Scratch scratch;
-  const std::vector<std::string> series{"run.series=300"};  // which shows in what cycles controllers act
+  const std::vector<std::string> series{"run.stats_every=300"};  // which shows in what cycles controllers act
   RunRequest first = tenant_run("gups mm", joined(series, {"run.until=cycles:5000"}));
   first.checkpoints = {wish(scratch, "a", 4321), wish(scratch, "end", 5000)};
   EXPECT_TRUE(simulate(first).unsaved.empty());

@@ -38,7 +38,7 @@ TEST(Claim, cdsearch_mech_bandwidth_model) {
   EXPECT_EQ(scattered.demand, 614'400u);
   EXPECT_EQ(scattered.offered, 267'648u);
   EXPECT_TRUE(scattered.memory_intensive());
-  // Everything hits: the interconnect is the limit, not the L2.
+  // Everything hits: the crossbar is the limit, not the L2.
   EXPECT_EQ(off_sm_bandwidth(hardware, {10'000, 1'000, 1'000}, 50).offered, hardware.noc);
   EXPECT_TRUE(off_sm_bandwidth(hardware, {10'000, 1'000, 1'000}, 50).memory_intensive())
       << "without any traffic to DRAM";
@@ -258,7 +258,7 @@ TEST(CdSearch, WithMoreTenantsThanSmsThereIsNothingToSearch) {
 }
 
 TEST(CdSearch, DramUtilisationMisjudgesATenantThatSaturatesTheL2) {
-  // As LAVAMD does: everything hits the L2, and the interconnect is the limit.
+  // As LAVAMD does: everything hits the L2, and the crossbar is the limit.
   PaperTenant lavamd = memory(6);
   lavamd.hit_percent = 100;
   lavamd.dram_per_kilo = 0;

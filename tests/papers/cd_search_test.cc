@@ -23,7 +23,7 @@ TEST(CdSearch, TheModelsConstantsFollowFromTheMachine) {
   const RunResult result = simulate(tenant_run("cp lbm", {"run.until=window:41000"}, {"cd_search"}, "cd_24sm"));
   const std::string first = std::get<std::string>(result.json.find("decisions")->items()[1].find("text")->value);
   EXPECT_EQ(first,
-            "off-SM bandwidth in bytes/cycle: interconnect 384.0, L2 1536.0, DRAM 253.4, of which 50 % count; issue "
+            "off-SM bandwidth in bytes/cycle: crossbar 384.0, L2 1536.0, DRAM 253.4, of which 50 % count; issue "
             "width 2, 24 SMs");
 }
 

@@ -1,4 +1,4 @@
-// What DWS adds to a walk system in bits, computed from a configuration: the structures of HPCA 2021, §VI-A. The paper
+// What DWS adds to an MMU in bits, computed from a configuration: the structures of HPCA 2021, §VI-A. The paper
 // prints 192 bits for 16 walkers, two tenants and 192 entries, which needs counters of 12 bits and owners of 2; the
 // fields themselves need fewer (DWS-A5), so both are told.
 // SPDX-License-Identifier: MIT

@@ -27,7 +27,7 @@ class PaperMachine {
  public:
   static constexpr u32 kSms = 24;
 
-  /// cd_24sm: 384 bytes per cycle of interconnect, 1,536 of L2, 253.44 of DRAM; two warp instructions per SM and cycle.
+  /// cd_24sm: 384 bytes per cycle of crossbar, 1,536 of L2, 253.44 of DRAM; two warp instructions per SM and cycle.
   static OffSmHardware hardware() {
     return {.sms = kSms, .issue_width = 2, .line_bytes = 128, .noc = 384'000, .llc = 1'536'000, .memory = 253'440};
   }

@@ -493,11 +493,11 @@ void Writer::atomic(u32 depth) {
   }
   const u32 number = below(kSumCount);
   const Sum& sum = kSums[number];
-  const std::string slot = expression(kU32, 1);
+  const std::string where = expression(kU32, 1);
   const std::string value = sum.letter == 'f'   ? fmt::format("(float)({} & 15)", expression(kU32, depth))
                             : sum.letter == 'd' ? fmt::format("(double)({} & 15)", expression(kU32, depth))
                                                 : expression(sum.letter == 'r' ? kU32 : kU64, depth);
-  line("{}(sums + {} + ({} & {}), {});", sum_function(sum), number * kWordsPerSum, slot, kWordsPerSum - 1, value);
+  line("{}(sums + {} + ({} & {}), {});", sum_function(sum), number * kWordsPerSum, where, kWordsPerSum - 1, value);
 }
 
 /// Shuffles, votes and matches by all lanes of the warp.
@@ -574,10 +574,10 @@ void Writer::shared_sum(u32 depth) {
   const u32 number = below(kSumCount - 2);  // not the floats
   const Sum& sum = kSums[number];
   const std::string to = variable(kU64);
-  const std::string slot = expression(kU32, 1), value = expression(sum.letter == 'r' ? kU32 : kU64, depth);
+  const std::string where = expression(kU32, 1), value = expression(sum.letter == 'r' ? kU32 : kU64, depth);
   line("if (thread < 4) totals[thread] = {};", literal(kU64));
   line("__syncthreads();");
-  line("{}(totals + ({} & 3), {});", sum_function(sum), slot, value);
+  line("{}(totals + ({} & 3), {});", sum_function(sum), where, value);
   line("__syncthreads();");
   line("{} = totals[{} & 3];", to, expression(kU32, 1));
   line("__syncthreads();");

@@ -47,7 +47,7 @@ def make_store(path, stats, series=None, ends=None):
       CREATE TABLE job (number INTEGER, id TEXT, state TEXT, config TEXT, cycles INTEGER, warp_instructions INTEGER, thread_instructions INTEGER,
                         total_ipc REAL, digest TEXT);
       CREATE TABLE point (sweep TEXT, point INTEGER, grid TEXT, gpu TEXT, design TEXT, mix TEXT, sms TEXT, until TEXT, settings TEXT, job TEXT);
-      CREATE TABLE epoch (job INTEGER, every INTEGER, ends TEXT);
+      CREATE TABLE interval (job INTEGER, every INTEGER, ends TEXT);
       CREATE TABLE series (job INTEGER, name INTEGER, growth TEXT);""")
     data.execute("INSERT INTO job VALUES (1, 'a', 'done', ?, 1000, 100000, 2000000, 2000.0, 'd')", (CONFIG,))
     data.execute("INSERT INTO point VALUES ('characterise', 0, 'dws', 'dws_30sm', 'baseline', 'mm:variant=dws', 'even', 'completed', '{}', 'a')")
@@ -58,7 +58,7 @@ def make_store(path, stats, series=None, ends=None):
         if series and name in series:
             data.execute("INSERT INTO series VALUES (1, ?, ?)", (number, json.dumps(series[name])))
     if ends:
-        data.execute("INSERT INTO epoch VALUES (1, 100, ?)", (json.dumps(ends),))
+        data.execute("INSERT INTO interval VALUES (1, 100, ?)", (json.dumps(ends),))
     data.commit()
 
 
@@ -88,7 +88,7 @@ class Characterise(unittest.TestCase):
         self.assertEqual(found["sms"], 24)
         self.assertAlmostEqual(found["machine"]["memory"], 253.44)
 
-    def test_an_epoch_in_two_tenths_is_divided_by_length(self):
+    def test_an_interval_in_two_tenths_is_divided_by_length(self):
         self.assertEqual(characterise.tenths([30, 70], [150, 1000])[:2], [20.0, 10 + 70 * 50 / 850])
         self.assertAlmostEqual(sum(characterise.tenths([30, 70], [150, 1000])), 100)
 

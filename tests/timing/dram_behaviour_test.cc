@@ -318,7 +318,7 @@ TEST(DramExplain, SaysWhatWaits) {
   const std::string text = bench.scheduler.explain();
   EXPECT_NE(text.find("46 reads and 0 writes wait while it is reading, and no command can be issued"), text.npos)
       << text;
-  EXPECT_NE(text.find("32 replies for source 0 wait"), text.npos) << text;
+  EXPECT_NE(text.find("32 replies to input 0 (an L2 slice or MMU) wait"), text.npos) << text;
 }
 
 }  // namespace

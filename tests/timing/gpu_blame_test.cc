@@ -116,7 +116,7 @@ TEST(GpuBlame, TheBooksCloseWithVirtualCaches) {
 
 TEST(GpuBlame, TheTableOfWaitsNamesTheForwardBackwardTable) {
   const RunResult result = simulate(tenant_run("gups mm", {}, {"vc_opt"}, "vc_16cu"));
-  EXPECT_NE(result.text.find(" FBT "), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find(" forward-backward table "), std::string::npos) << result.text;
   EXPECT_NE(result.json.find("blame")->find("causes")->find("fbt.ports"), nullptr);
 }
 

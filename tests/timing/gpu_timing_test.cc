@@ -302,7 +302,8 @@ TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher
   for (const char* line :
        {"nothing can happen any more, although work is left", "l2.0: 13 lines are awaited from memory",
         "l2.0: its link to memory is full: 13 requests are not taken", "l2.0: 4 requests wait to be looked up",
-        "sm.0: 2 warps wait for memory", "of 32, blocked", "dram.0: source 0 has 13 requests on its link",
+        "sm.0: 2 warps wait for memory", "of 32 line requests, blocked",
+        "dram.0: input 0 (an L2 slice or MMU) has 13 requests on its link",
         "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
@@ -310,8 +311,8 @@ TEST(Deadlocks, AChannelThatTakesNoRequestsIsSeenByTheSliceTheSmAndTheDispatcher
 TEST(Deadlocks, AnSmThatTakesNoRepliesIsSeenByTheSliceAndTheChannel) {
   const std::string text = report_when_stopped("sm.0", 40);
   for (const char* line :
-       {"nothing can happen any more, although work is left", "the first to port 0, which takes none",
-        "l2.0: 2 answers of memory are on their link", "replies for source 0 wait, the first since",
+       {"nothing can happen any more, although work is left", "the first to SM 0, which takes none",
+        "l2.0: 2 answers of memory are on their link", "replies to input 0 (an L2 slice or MMU) wait, the first since",
         "dispatcher: script: 0 of 1 blocks have ended, 1 are on SMs"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }

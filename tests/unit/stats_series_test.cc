@@ -38,7 +38,7 @@ class SeriesOfTwoUnits : public ::testing::Test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(SeriesOfTwoUnits, ValuesAreWhatGrewInEachEpochSummedOverUnits) {
+TEST_F(SeriesOfTwoUnits, ValuesAreWhatGrewInEachIntervalSummedOverUnits) {
   units_[0].hits[TenantId{1}] += 100;  // before the series begins
   SummedSeries series(tree_, 10);
   EXPECT_EQ(series.due(), 10u);
@@ -49,7 +49,7 @@ TEST_F(SeriesOfTwoUnits, ValuesAreWhatGrewInEachEpochSummedOverUnits) {
   units_[1].hits[TenantId{1}] += 5;
   units_[1].wait.add(2);
   series.sample(20);
-  series.sample(20);  // the end of the run, where an epoch ended
+  series.sample(20);  // the end of the run, where an interval ended
   const Tree json = series.json();
   EXPECT_EQ(*json.find("every"), Tree(u64{10}));
   EXPECT_EQ(*json.find("ends"), Tree(Tree::List{Tree(u64{12}), Tree(u64{20})}));
@@ -61,9 +61,9 @@ TEST_F(SeriesOfTwoUnits, ValuesAreWhatGrewInEachEpochSummedOverUnits) {
     EXPECT_EQ(name.find("{from="), std::string::npos) << name;
 }
 
-TEST_F(SeriesOfTwoUnits, MoreEpochsThanAreKeptBecomeLongerOnes) {
+TEST_F(SeriesOfTwoUnits, MoreIntervalsThanAreKeptBecomeLongerOnes) {
   SummedSeries series(tree_, 1);
-  constexpr u64 kCycles = 5 * SummedSeries::kMostEpochs + 7;
+  constexpr u64 kCycles = 5 * SummedSeries::kMostIntervals + 7;
   u64 taken = 0;
   for (Cycle now = 1; now <= kCycles; ++now) {
     ++units_[0].flushes;
@@ -71,10 +71,10 @@ TEST_F(SeriesOfTwoUnits, MoreEpochsThanAreKeptBecomeLongerOnes) {
   }
   series.sample(kCycles);
   EXPECT_LT(taken, kCycles);
-  EXPECT_LE(series.epochs(), SummedSeries::kMostEpochs);
+  EXPECT_LE(series.intervals(), SummedSeries::kMostIntervals);
   const Tree json = series.json();
   EXPECT_EQ(*json.find("every"), Tree(u64{8}));
-  // Nothing is lost, and each epoch still says how long it was.
+  // Nothing is lost, and each interval still says how long it was.
   u64 sum = 0, last = 0;
   const std::vector<u64> growth = numbers(json, "gpu.l2.*.flushes");
   for (std::size_t i = 0; i < growth.size(); ++i) {

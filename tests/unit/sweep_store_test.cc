@@ -167,6 +167,23 @@ TEST_F(StoreTest, AnOlderOneIsBroughtUpToDateAndLosesNothing) {
   EXPECT_EQ(store.sweeps(), std::vector<std::string>{"s"});
 }
 
+TEST_F(StoreTest, StatisticsOverTimeOfAnOlderOneKeepTheirValues) {
+  {
+    Database old(path(), Database::Access::kReadWrite);
+    migrate_store(old, 4);
+    old.run(
+        "INSERT INTO job VALUES (1, 'kept', 'done', 'm', 't', 's', 1, '', 'c', 'r', 'c', 'g', 'd', 1, 2, 3, 4.0, 0, "
+        "'')");
+    old.run("INSERT INTO stat_name VALUES (7, 'gpu.hits', 'look-ups')");
+    old.run("INSERT INTO epoch VALUES (1, 50, '[50,80]')");
+    old.run("INSERT INTO series VALUES (1, 7, '[3,4]')");
+  }
+  Store store(path());
+  EXPECT_EQ(store.database().text("SELECT group_concat(name || ' ' || interval || ' ' || cycle || ' ' || value, ', ') "
+                                  "FROM over_time WHERE job = 'kept'"),
+            "gpu.hits 0 50 3, gpu.hits 1 80 4");
+}
+
 TEST_F(StoreTest, TellsWhenASearchEndedAndATenantCompleted) {
   Store store(path());
   const auto value = [&](const char* name, const std::vector<std::pair<u64, std::string>>& log) {
@@ -196,7 +213,7 @@ TEST_F(StoreTest, OneOfTheFutureIsRefusedAndLeftAlone) {
   }
   const std::string before = bytes();
   EXPECT_EQ(refusal([&] { Store{path()}; }),
-            path() + ": has schema 99, and this version of Terrace knows schemas up to 4; use a newer version");
+            path() + ": has schema 99, and this version of Terrace knows schemas up to 5; use a newer version");
   EXPECT_EQ(bytes(), before);
 }
 

@@ -127,10 +127,10 @@ class StreamCluster final : public LaunchSequence {
       }
       const bool launched = p < launched_points_, better = launched && cost < current;
       decisions.compare(p, switches[p], better);
-      const u64 slot = better ? p_.centres : static_cast<u64>(points[p].assigned);
+      const u64 column = better ? p_.centres : static_cast<u64>(points[p].assigned);
       const double amount = !launched ? 0 : better ? cost - current : current - cost;
       for (u64 k = 0; k <= p_.centres; ++k)
-        amounts.compare(p * (p_.centres + 1) + k, double{work[p * (p_.centres + 1) + k]}, k == slot ? amount : 0);
+        amounts.compare(p * (p_.centres + 1) + k, double{work[p * (p_.centres + 1) + k]}, k == column ? amount : 0);
     }
     CheckResult result = both(decisions.result(), amounts.result());
     result.message += fmt::format(", {} points undecided", open);

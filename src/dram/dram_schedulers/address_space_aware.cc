@@ -33,16 +33,19 @@ class AddressSpaceAwareDramScheduler final : public DramScheduler {
     bool interrupts_writes = false;  // chosen: batches of writes, as under FR-FCFS; the paper does not speak of them
     bool opens_ahead = false;        // chosen: only the head of the golden queue is eligible (MASK-A7)
     void describe(Fields& v) {
-      v("golden_entries", golden_entries, in(1, 4096), "page-table reads that wait in a channel");
+      v("golden_entries", golden_entries, in(1, 4096),
+        "entries of a channel's golden queue, which holds page-table reads");
       v("silver_entries", silver_entries, in(0, 4096),
-        "data reads that wait in a channel, of the tenant whose turn it is; 0: there is no silver queue");
-      v("normal_entries", normal_entries, in(1, 4096), "other data reads that wait in a channel");
+        "entries of a channel's silver queue, which holds data reads of the tenant whose turn it is; 0: no silver "
+        "queue");
+      v("normal_entries", normal_entries, in(1, 4096),
+        "entries of a channel's normal queue, which holds other data reads");
       v("silver_quota", silver_quota, in(1, 1'000'000),
         "reads that all tenants may add to the silver queue in a round");
       v("bypass_limit", bypass_limit, in(0, 1'000'000),
         "younger requests that may overtake the oldest request of a bank in its queue");
       v("interrupts_writes", interrupts_writes, "whether a page-table read interrupts a batch of writes");
-      v("opens_ahead", opens_ahead, "whether rows are opened for page-table reads that are not the first");
+      v("opens_ahead", opens_ahead, "whether rows are opened ahead for page-table reads behind the first one");
     }
   };
 

@@ -1,5 +1,5 @@
 // Epochs: stretches of run.epoch cycles, counted from the first cycle of the run. At the end of each, what every tenant
-// did in it is published on the board, policies that go by epochs hear of it, and, when a timeline is wanted, every
+// did in it is published on the epoch board, policies that use epochs are told, and, when a timeline is wanted, every
 // statistic is sampled.
 // SPDX-License-Identifier: MIT
 #pragma once

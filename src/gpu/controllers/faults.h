@@ -1,6 +1,6 @@
-// A tenant that did what it may not is ended, with the sentence that says what. Of several faults of one tenant in one
-// cycle the one on the SM with the lowest number is told, and there the first that issued: no tick order changes that. What
-// only the forward-backward table can see, read-write synonyms, comes behind them.
+// Ends a tenant that faulted, with a sentence that says why. When one tenant has several faults in one cycle, the fault on
+// the SM with the lowest number is reported, and on that SM the one that issued first, so that the tick order does not
+// matter. Read-write synonyms, which only the forward-backward table can see, come after these.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ class Faults final : public Controller {
   std::string sentence(const SynonymFault& fault) const;
 
   const std::vector<std::unique_ptr<Sm>>& sms_;
-  Fbt* fbt_;  // may be none
+  Fbt* fbt_;  // null without a forward-backward table
   TenantTable& tenants_;
   Presence& presence_;
 };

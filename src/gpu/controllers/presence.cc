@@ -130,7 +130,7 @@ void Presence::depart(TenantId tenant, Cycle now) {
 
 void Presence::divide_walkers(Cycle now) {
   const std::vector<TenantId> present = wiring_.tenants.present();
-  // A walk system of a tenant's own stays its own.
+  // An MMU of a tenant's own stays its own.
   if (present.empty() || wiring_.config.mmu.per_tenant) return;
   divided_ = true;
   for (u32 i = 0; i < wiring_.mmus.size(); ++i) {

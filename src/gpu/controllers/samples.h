@@ -31,17 +31,17 @@ struct SampleStats {
     v("stalled", stalled, "warps", "warps that wait for those pages, summed");
     v("concurrent_walks", concurrent_walks, "walks", "page walks in service, of all tenants, in each sample");
     v("stalled_warps", stalled_warps, "warps", "warps of an SM that wait for a page, for each page in each sample");
-    v("most_walks", most_walks, "walks", "page walks in service in the sample that has most");
-    v("most_idle_walkers", most_idle_walkers, "walkers", "walkers without a walk in the sample that has fewest walks");
-    v("most_stalled", most_stalled, "warps", "warps of an SM that wait for one page, the most of all samples");
+    v("most_walks", most_walks, "walks", "page walks in service; the maximum of all samples");
+    v("most_idle_walkers", most_idle_walkers, "walkers", "idle walkers; the maximum of all samples");
+    v("most_stalled", most_stalled, "warps", "warps of an SM that wait for one page; the maximum of all samples");
     v("most_unstalled", most_unstalled, "warps",
-      "places for warps of an SM less those that wait for one page, the most of all samples");
+      "warps that an SM has room for, less those that wait for one page; the maximum of all samples");
     v("lookups", lookups, "pages", "look-ups in the L2 TLB, summed over samples");
     v("squared_lookups", squared_lookups, "pages", "square of the look-ups of each sample, summed");
-    v("most_lookups", most_lookups, "pages", "look-ups of the sample that has most");
+    v("most_lookups", most_lookups, "pages", "look-ups of a sample; the maximum of all samples");
     v("busy", busy, "samples", "samples with more than one look-up per cycle");
     v("cached_pages", cached_pages, "pages", "pages with lines in a virtual L2, summed over samples");
-    v("most_cached_pages", most_cached_pages, "pages", "such pages in the sample that has most");
+    v("most_cached_pages", most_cached_pages, "pages", "such pages; the maximum of all samples");
     v.ratio("mean_lookups", sum(lookups), sum(samples), "look-ups in the L2 TLB per sample");
     v.ratio("mean_cached_pages", sum(cached_pages), sum(samples), "pages with lines in a virtual L2");
     v.ratio("mean_walks", sum(walks), sum(samples), "page walks in service");

@@ -1,6 +1,6 @@
-// Keeps statistics over time (run.series): a value of each every so many cycles, whatever epochs policies go by. It asks
+// Keeps statistics over time (run.stats_every): by how much each grew in every interval, independent of epochs. It asks
 // for no cycle of its own: a run stops between cycles at least every 2,048 anyhow, and a run that is watched stops where one
-// that is not watched does. So an epoch may end a little late; where each ended is kept.
+// that is not watched does. So an interval may end a little late; where each ended is kept.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +25,7 @@ class Series final : public Controller {
   }
   void archive(Archive& a) override { a(series_); }
 
-  /// What was kept, the epoch that the end of the run cuts short included.
+  /// What was kept, the interval that the end of the run cuts short included.
   Tree json(Cycle now) {
     if (now != 0) take(now);
     return series_.json();

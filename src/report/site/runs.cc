@@ -149,7 +149,7 @@ StoredRuns::StoredRuns(Store& store) : store_(store) {
   }
   Statement jobs(
       store.database(),
-      "SELECT id, state, machine, tenants, size, seed, sms, cycles, total_ipc, number IN (SELECT job FROM epoch) "
+      "SELECT id, state, machine, tenants, size, seed, sms, cycles, total_ipc, number IN (SELECT job FROM interval) "
       "FROM job ORDER BY machine, tenants, size, seed, sms, id");
   while (jobs.step()) add_list_entry(jobs);
 }
@@ -181,7 +181,7 @@ void StoredRuns::add_list_entry(const Statement& job) {
                   {"ipc", tree_of(job.cell(8))},
                   {"alone", alone},
                   {"reference", use ? use->point.reference : ""},
-                  {"epochs", job.number(9) != 0},
+                  {"over_time", job.number(9) != 0},
                   {"sweeps", std::move(sweeps)}};
   ids_.push_back(id);
 }
@@ -314,10 +314,10 @@ void StoredRuns::add_stats(u64 number, u32 tenants, Tree& page) {
   page["blame"] = std::move(parts);
 }
 
-Tree StoredRuns::epochs(u64 number) {
-  Statement epoch(store_.database(), "SELECT every, ends FROM epoch WHERE job = ?");
-  if (!epoch.bind(number).step()) return {};
-  const Tree ends = parse_json(epoch.text(1), store_.path());
+Tree StoredRuns::over_time(u64 number) {
+  Statement interval(store_.database(), "SELECT every, ends FROM interval WHERE job = ?");
+  if (!interval.bind(number).step()) return {};
+  const Tree ends = parse_json(interval.text(1), store_.path());
   const std::size_t by = (ends.items().size() + kMostPoints - 1) / kMostPoints;
   Tree series = Tree::table();
   std::map<std::string, std::vector<u64>> waits;  // of each tenant for others, at all structures together
@@ -335,7 +335,8 @@ Tree StoredRuns::epochs(u64 number) {
     for (std::size_t i = 0; i < growth.size(); ++i) sum[i] += growth[i];
   }
   for (const auto& [cells, sum] : waits) series["waits" + cells] = list_of(sum);
-  return {{"every", epoch.number(0) * by}, {"ends", list_of(joined(ends, by, false))}, {"series", std::move(series)}};
+  return {
+      {"every", interval.number(0) * by}, {"ends", list_of(joined(ends, by, false))}, {"series", std::move(series)}};
 }
 
 Tree StoredRuns::page(const std::string& id) {
@@ -360,7 +361,7 @@ Tree StoredRuns::page(const std::string& id) {
   page["spans"] = spans(number);
   page["decisions"] = decisions(number);
   add_stats(number, count, page);
-  page["over_time"] = epochs(number);
+  page["over_time"] = over_time(number);
   return page;
 }
 

@@ -36,7 +36,7 @@ class StoredRuns {
   Tree spans(u64 number);
   Tree decisions(u64 number);
   void add_stats(u64 number, u32 tenants, Tree& page);
-  Tree epochs(u64 number);
+  Tree over_time(u64 number);
 
   Store& store_;
   std::vector<std::string> ids_;

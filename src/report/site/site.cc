@@ -43,7 +43,7 @@ Tree totals_of(Database& database) {
       database,
       "SELECT count(*) AS jobs, sum(state = 'failed') AS failed, sum(cycles) AS cycles, sum(warp_instructions) AS "
       "warp_instructions, (SELECT sum(simulation_seconds) FROM effort) AS seconds, (SELECT max(stored_at) FROM "
-      "effort) AS stored_at, (SELECT count(*) FROM epoch) AS with_epochs FROM job");
+      "effort) AS stored_at, (SELECT count(*) FROM interval) AS with_stats_over_time FROM job");
   row.step();
   return row_tree(row);
 }

@@ -91,11 +91,11 @@ terrace.chart = function (spec) {
   const el = terrace.el;
   const bars = spec.kind === "bar" || spec.kind === "stack";
   const stacked = spec.kind === "stack" || spec.kind === "area";
-  const slots = bars ? spec.labels.length * (spec.kind === "stack" ? 1 : spec.series.length) : 0;
+  const bar_count = bars ? spec.labels.length * (spec.kind === "stack" ? 1 : spec.series.length) : 0;
   const canvas = el("canvas", {role: "img", "aria-label": spec.title || spec.y_title || "chart"});
   const plot = el(`div.plot${spec.low ? ".low" : ""}`, {}, canvas);
   // Bars need a few pixels each; the rest is reached by scrolling.
-  if (slots > 90) plot.style.minWidth = `${slots * 9 + spec.labels.length * 6}px`;
+  if (bar_count > 90) plot.style.minWidth = `${bar_count * 9 + spec.labels.length * 6}px`;
   // Where intervals end: the axis has room for them.
   const ends = spec.series.flatMap((series) => !series.half || series.hidden ? [] : series.half.flatMap((half, j) => {
     const point = (series.points || series.values)[j], y = point !== null && typeof point === "object" ? point.y : point;
@@ -183,7 +183,7 @@ terrace.chart = function (spec) {
   plot.draw = draw;
   terrace.waiting.push(draw);
   terrace.theme.redraw.push(() => { if (canvas.isConnected) draw(); });
-  return slots > 90 ? el("div.wide", {}, plot) : plot;
+  return bar_count > 90 ? el("div.wide", {}, plot) : plot;
 };
 
 // Bars from one moment to another, in rows. spec: {title, rows: [name], x_title, series: [{name, colour, spans: [{row, from, to, tip}], pale: every

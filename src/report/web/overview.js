@@ -63,7 +63,7 @@ terrace.next_steps = function (data, runs) {
   if (last) steps.push([several.length ? "Look into one run: who waits for whom, and where. " : "Look into one run. ", terrace.run_link(last.id, `${last.title}, ${last.design}`)]);
   if (like) steps.push(["Put two runs beside each other: ", el("a", {href: `compare.html#${first.id},${like.id}`}, `${first.title} under ${first.design} and ${like.design}`)]);
   if (first) steps.push(["Run other tenants together: ", el("pre", {}, `terrace run --gpu ${first.machine} --design ${last.design === "none" ? "ideal" : last.design.split("+")[0]} --tenant bfs --tenant hs --size tiny --alone`)]);
-  if (!data.totals.with_epochs && data.names.length) steps.push(["See how things move over time: repeat the sweep with statistics every 5,000 cycles", el("pre", {}, "terrace sweep FILE.toml --epochs 5000")]);
+  if (!data.totals.with_stats_over_time && data.names.length) steps.push(["See how things move over time: repeat the sweep with statistics every 5,000 cycles", el("pre", {}, "terrace sweep FILE.toml --stats-every 5000")]);
   if (data.names.length) steps.push(["Know how much is noise: five seeds give every number an interval", el("pre", {}, "terrace sweep FILE.toml --seeds 5")]);
   return el("ul.next", {}, steps.map((step) => el("li", {}, step)));
 };

@@ -53,7 +53,7 @@ terrace.latency_chart = function (runs, names) {
 // Parts of the power model, as a person groups them.
 terrace.power_groups = {
   "SMs: leakage and clocks": ["sm_static", "unowned_sms"], "SMs: instructions": ["issue", "integer", "single", "double", "special", "control", "memory"],
-  "registers, shared memory, L1": ["registers", "shared", "l1"], "translation": ["l1_tlb", "l2_tlb", "walks"], "interconnect": ["noc"], "L2": ["l2"],
+  "registers, shared memory, L1": ["registers", "shared", "l1"], "translation": ["l1_tlb", "l2_tlb", "walks"], "crossbar": ["noc"], "L2": ["l2"],
   "DRAM": ["dram_activate", "dram_read", "dram_write", "dram_bus", "dram_refresh", "dram_background"], "everything else": ["uncore"],
 };
 terrace.power_chart = function (run) {
@@ -72,7 +72,7 @@ terrace.power_chart = function (run) {
     terrace.el("figcaption", {}, "By whoever causes it. Nobody: what the machine draws whatever tenants do, and SMs that no tenant has for itself."));
 };
 
-// Lines over time. series: [{name, values}] of each epoch.
+// Lines over time. series: [{name, values}] of each interval.
 terrace.over_time = (run, title, y_title, series, options = {}) => {
   const ends = run.over_time.ends;
   const there = series.filter((one) => one.values.some((value) => Number.isFinite(value)));
@@ -81,23 +81,23 @@ terrace.over_time = (run, title, y_title, series, options = {}) => {
     marks: (run.decisions || []).filter((decision) => decision.tenant === null).map((decision) => decision.cycle),
     series: there.map((one) => ({...one, values: undefined, points: ends.map((x, i) => ({x, y: Number.isFinite(one.values[i]) ? one.values[i] : null}))}))}));
 };
-terrace.epoch_cycles = (run) => run.over_time.ends.map((end, i) => end - (i ? run.over_time.ends[i - 1] : 0));
-terrace.epoch_series = (run, name, tenant) => run.over_time.series[`gpu.${name}{tenant=${tenant}}`];
-terrace.epoch_rates = (run, above, below) => terrace.tenant_names(run).map((name, i) => {
-  const a = terrace.epoch_series(run, above, i), b = terrace.epoch_series(run, below, i);
+terrace.interval_cycles = (run) => run.over_time.ends.map((end, i) => end - (i ? run.over_time.ends[i - 1] : 0));
+terrace.series_of = (run, name, tenant) => run.over_time.series[`gpu.${name}{tenant=${tenant}}`];
+terrace.rates_over_time = (run, above, below) => terrace.tenant_names(run).map((name, i) => {
+  const a = terrace.series_of(run, above, i), b = terrace.series_of(run, below, i);
   return {name, colour: i, values: b ? b.map((x, j) => terrace.ratio(a ? a[j] : 0, x)) : []};
 });
 terrace.ipc_over_time = (run) => {
-  const cycles = terrace.epoch_cycles(run);
-  return terrace.tenant_names(run).map((name, i) => ({name, colour: i, values: (terrace.epoch_series(run, "sm.*.thread_instructions", i) || []).map((x, j) => x / cycles[j])}));
+  const cycles = terrace.interval_cycles(run);
+  return terrace.tenant_names(run).map((name, i) => ({name, colour: i, values: (terrace.series_of(run, "sm.*.thread_instructions", i) || []).map((x, j) => x / cycles[j])}));
 };
 
 terrace.time_figures = function (run) {
-  const cycles = terrace.epoch_cycles(run), names = terrace.tenant_names(run);
+  const cycles = terrace.interval_cycles(run), names = terrace.tenant_names(run);
   const many = names.length > 1;
   const shares = (name) => names.map((tenant, i) => ({name: tenant, colour: i, values: cycles.map((_, j) => {
-    const all = terrace.sum(names.map((_, k) => (terrace.epoch_series(run, name, k) || [])[j] || 0));
-    return terrace.ratio((terrace.epoch_series(run, name, i) || [])[j] || 0, all);
+    const all = terrace.sum(names.map((_, k) => (terrace.series_of(run, name, k) || [])[j] || 0));
+    return terrace.ratio((terrace.series_of(run, name, i) || [])[j] || 0, all);
   })}));
   const waits = names.map((tenant, i) => ({name: tenant, colour: i, values: cycles.map((span, j) => terrace.sum(names.map((_, k) =>
     k === i ? 0 : (run.over_time.series[`waits{tenant=${i} holder=${k}}`] || [])[j] || 0)) / span)}));
@@ -106,21 +106,21 @@ terrace.time_figures = function (run) {
   return [
     terrace.over_time(run, "IPC (thread instructions per cycle)", "", terrace.ipc_over_time(run)),
     many && waits.some((one) => one.values.some((x) => x > 0)) ? terrace.over_time(run, "Requests that wait for other tenants, on average", "", waits) : null,
-    terrace.over_time(run, "L1 TLB hit rate", "", terrace.epoch_rates(run, "sm.*.l1_tlb.hits", "sm.*.l1_tlb.lookups"), {percent: true, zero: false}),
-    terrace.over_time(run, "L2 TLB hit rate", "", terrace.epoch_rates(run, "l2_tlb.*.hits", "l2_tlb.*.lookups"), {percent: true}),
+    terrace.over_time(run, "L1 TLB hit rate", "", terrace.rates_over_time(run, "sm.*.l1_tlb.hits", "sm.*.l1_tlb.lookups"), {percent: true, zero: false}),
+    terrace.over_time(run, "L2 TLB hit rate", "", terrace.rates_over_time(run, "l2_tlb.*.hits", "l2_tlb.*.lookups"), {percent: true}),
     many ? terrace.over_time(run, "Shares of the L2 TLB's look-ups", "", shares("l2_tlb.*.lookups"), share) : null,
     many ? terrace.over_time(run, "Shares of the walkers' time", "", shares("mmu.*.service_cycles"), share) : null,
     terrace.over_time(run, "Latency of walks, waiting included", "cycles", terrace.tenant_names(run).map((name, i) => {
-      const [queued, served, walks] = ["queue_cycles", "service_cycles", "walks_done"].map((what) => terrace.epoch_series(run, `mmu.*.${what}`, i) || []);
+      const [queued, served, walks] = ["queue_cycles", "service_cycles", "walks_done"].map((what) => terrace.series_of(run, `mmu.*.${what}`, i) || []);
       return {name, colour: i, values: walks.map((x, j) => terrace.ratio((queued[j] || 0) + (served[j] || 0), x))};
     })),
     terrace.over_time(run, "DRAM data buses in use (DRAM cycles per core cycle)", "", names.map((name, i) => ({name, colour: i,
-      values: (terrace.epoch_series(run, "dram.*.data.bus_cycles", i) || []).map((x, j) => x / cycles[j])}))),
+      values: (terrace.series_of(run, "dram.*.data.bus_cycles", i) || []).map((x, j) => x / cycles[j])}))),
     total && elapsed ? terrace.over_time(run, "Power", "watts", [{name: "whole machine", values: total.map((x, j) => terrace.ratio(x, elapsed[j]))}]) : null,
   ].filter((figure) => figure);
 };
 
-// Kernels of each tenant, which SMs an SM partitioner gave to whom, and epochs, along one axis of time.
+// Kernels of each tenant, which SMs an SM partitioner gave to each tenant, and intervals, along one axis of time.
 terrace.timeline = function (run) {
   if (!run.spans.length) return null;
   const rows = terrace.tenant_names(run);
@@ -135,8 +135,8 @@ terrace.timeline = function (run) {
   }
   if (run.over_time) {
     const ends = run.over_time.ends;
-    rows.push("epochs");
-    series.push({name: "epochs", colour: 6, pale: true, spans: ends.map((end, i) => ({row: rows.length - 1, from: i ? ends[i - 1] : 0, to: end, tip: `epoch ${i}: ${cycles(i ? ends[i - 1] : 0, end)}`}))});
+    rows.push("intervals");
+    series.push({name: "intervals", colour: 6, pale: true, spans: ends.map((end, i) => ({row: rows.length - 1, from: i ? ends[i - 1] : 0, to: end, tip: `interval ${i}: ${cycles(i ? ends[i - 1] : 0, end)}`}))});
   }
   return terrace.span_chart({title: "When kernels ran", rows, series, x_title: "cycles", x_max: run.cycles});
 };
@@ -179,7 +179,7 @@ terrace.show_run = function (main, run, data) {
     run.decisions.length ? " The row of SMs changes its shade whenever the SM partitioner decides." : "", " Every launch, walk and request: terrace run --timeline FILE.")));
   main.append(el("h2", {}, "Over time"));
   if (run.over_time) main.append(el("div.grid", {}, terrace.time_figures(run)), el("p.soft", {}, `A point for each ${terrace.number(run.over_time.every)} cycles or a little more.`));
-  else main.append(el("div.card", {}, el("p", {}, "This run kept no statistics over time. A sweep keeps them with"), el("pre", {}, "terrace sweep FILE.toml --epochs 5000")));
+  else main.append(el("div.card", {}, el("p", {}, "This run kept no statistics over time. A sweep keeps them with"), el("pre", {}, "terrace sweep FILE.toml --stats-every 5000")));
   if (run.decisions.length) main.append(el("h2", {}, "Decisions of the SM partitioner"), el("div.card", {}, terrace.decision_table(run)));
   if (run.kernels.length) main.append(el("h2", {}, "Kernels"), el("div.card", {}, terrace.table([
     {title: "tenant", left: true, text: (row) => terrace.tenant_names(run)[row.tenant]}, {title: "kernel", left: true, text: (row) => row.name},

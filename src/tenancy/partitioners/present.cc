@@ -13,7 +13,7 @@ class PresentSmPartitioner final : public SmPartitioner {
     u64 drain_cycles = 20'000;  // as long as CD-search watches whether a block ends before it decides to put it aside
     void describe(Fields& v) {
       v("drain_cycles", drain_cycles, in(0, Range::kHighest),
-        "cycles that blocks have to end on an SM that goes to another tenant; then they are preempted and go on "
+        "cycles that blocks have to end on an SM that moves to another tenant; those left are preempted and continue "
         "elsewhere");
     }
   };

@@ -23,9 +23,9 @@ class TranslationAwareWalkPath final : public WalkPath {
     u32 least_samples = 100;
     void describe(Fields& v) {
       v("sample", sample, in(0, 1'000'000),
-        "of the reads of a bypassing level, one in this many goes through the L2; 0: none");
+        "one in this many reads of a bypassing level still goes through the L2, to measure its hit rate; 0: none");
       v("least_samples", least_samples, in(1, 1'000'000),
-        "look-ups, of a level and of data, without which a level does not begin or stop to bypass");
+        "look-ups, of a level and of data, that are needed before the level starts or stops bypassing");
     }
   };
 

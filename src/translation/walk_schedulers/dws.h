@@ -14,7 +14,7 @@ struct DwsParams {
   u32 steal_cycles = 2;  // DWS-A14: added latency of the logic, modelled by the paper but not printed
   void describe(Fields& v) {
     v("steal_on_arrival", steal_on_arrival,
-      "an arriving walk may start at once on an idle walker of another tenant; false is the paper's literal text "
+      "an arriving walk may start at once on an idle walker of another tenant; false follows the paper to the letter "
       "(DWS-A3)");
     v("steal_cycles", steal_cycles, in(0, 255), "cycles to select a walk to steal");
   }

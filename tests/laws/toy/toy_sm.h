@@ -76,9 +76,9 @@ class Sm final : public Unit {
     // Every entry since the last visit has been due.
     if (in_use_ == 0) return void(visited_ = now);
     for (; visited_ < now; ++visited_) {
-      const u32 slot = (visited_ + 1) % kWheel;
-      ready_ |= std::exchange(wheel_[slot], 0);
-      in_use_ &= ~(u64{1} << slot);
+      const u32 bucket = (visited_ + 1) % kWheel;
+      ready_ |= std::exchange(wheel_[bucket], 0);
+      in_use_ &= ~(u64{1} << bucket);
       if (in_use_ == 0) visited_ = now - 1;
     }
   }
@@ -158,7 +158,7 @@ class Sm final : public Unit {
     return true;
   }
   void issue(Cycle now) {
-    for (u32 slot = 0; slot < 2 && left_ > 0 && ready_ != 0; ++slot) {
+    for (u32 issued = 0; issued < 2 && left_ > 0 && ready_ != 0; ++issued) {
       const u64 dice = rng_peek();
       const bool memory = (dice & 1023) < world_.config.mix.memory_per_1024;
       if (memory && queue_.full()) return;

@@ -24,10 +24,11 @@ std::tuple<u32, u64, u32> number_of(const Warp& warp) {
 void Machine::jump_back(Execution& x, const Inst& inst) {
   Warp& warp = x.warp;
   if (++warp.jumps == config_.loop_limit)
-    return raise_fault(x, static_cast<u32>(std::countr_zero(x.active)),
-                       fmt::format("jumps back when its warp has done so {} times; an endless loop, or raise the limit "
-                                   "(run.loop_limit, exec --loop-limit)",
-                                   warp.jumps));
+    return raise_fault(
+        x, static_cast<u32>(std::countr_zero(x.active)),
+        fmt::format("is in an endless loop: its warp has taken {} backward branches; if the loop does end, "
+                    "raise the limit (run.loop_limit, exec --loop-limit)",
+                    warp.jumps));
   if ((inst.flags & kOnlyMemoryEnds) == 0) {
     warp.stop_polling();
   } else {
