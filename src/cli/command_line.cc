@@ -63,7 +63,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->type_name("WHEN");
   app.add_option("--seed", line.config.seed, "seed of every random stream")->type_name("N");
   app.add_option("--warmup", line.config.warmup, "cycles at the start that statistics leave out")->type_name("N");
-  app.add_option("--stats-every", line.config.stats_every,
+  app.add_option("--stats-every,--epochs", line.config.stats_every,
                  "also keep statistics over time in the result: by how much each counter grew in every N cycles")
       ->type_name("N");
   add_threads(app, line);
@@ -197,7 +197,7 @@ void add_sweep_options(CLI::App& app, CommandLine& line) {
   app.add_option("--size", line.sweep.size, "input size of all workloads; overrides the file")->type_name("SIZE");
   app.add_option("--seeds", line.sweep.seeds, "runs of every point, each with its own seed; overrides the file")
       ->type_name("N");
-  app.add_option("--stats-every", line.sweep.stats_every,
+  app.add_option("--stats-every,--epochs", line.sweep.stats_every,
                  "keep statistics over time of every job, in intervals of N cycles; overrides the file; 0: none")
       ->type_name("N");
   app.add_flag("--dry-run", line.sweep.dry_run, "only list the jobs and estimate their time");
