@@ -13,8 +13,7 @@ namespace {
 struct Renamed {
   std::string_view before, now;
 };
-constexpr Renamed kRenamed[] = {
-    {"--epochs", "--stats-every"}, {"epochs", "stats_every"}, {"series", "stats_every"}, {"--slots", "--tenants"}};
+constexpr Renamed kRenamed[] = {{"epochs", "stats_every"}, {"series", "stats_every"}, {"--slots", "--tenants"}};
 
 }  // namespace
 

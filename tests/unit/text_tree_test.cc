@@ -110,7 +110,7 @@ TEST(Suggest, NamesTheNearestAndNothingWhenAllAreFar) {
 
 TEST(Suggest, AFormerNameLeadsToTheNewOneWhereThatExists) {
   EXPECT_EQ(nearest("series", std::vector<std::string>{"seed", "stats_every"}), "stats_every");
-  EXPECT_EQ(nearest("--epochs", std::vector<std::string>{"--seed", "--stats-every"}), "--stats-every");
+  EXPECT_EQ(nearest("--slots", std::vector<std::string>{"--socket", "--tenants"}), "--tenants");
   EXPECT_EQ(nearest("series", std::vector<std::string>{"seed", "title"}), "");
 }
 
