@@ -71,7 +71,7 @@ class DramScheduler {
   virtual bool offer(const DramWaiting& request, Cycle now) = 0;
   virtual Choice next(const BankView& bank) const = 0;
   virtual void take(u16 entry, Cycle now) = 0;
-  /// What changes while it runs, but for statistics and marks, for checkpoints. Between cycles only.
+  /// Saves and restores what changes during a run, except statistics and marks. Between cycles only.
   virtual void archive(Archive& a) = 0;
   virtual void epoch(TenantEpochs /*tenants*/) {}
   /// Statistics of its own.

@@ -41,7 +41,8 @@ struct WorkloadParams {
   virtual ~WorkloadParams() = default;
   virtual void describe(Fields& v) {
     v("seed", seed, in(0, ~u64{0}), "seed of the generated input");
-    v("slice", slice, in(1, Fraction::kOne), "part of the blocks to launch, the first ones; arrays keep their size");
+    v("slice", slice, in(1, Fraction::kOne),
+      "fraction of the blocks to launch, starting with the first; arrays keep their size");
     v("iters", iters, in(least_iters(), 1'000'000), iters_doc());
   }
 

@@ -300,7 +300,7 @@ void Checkpoint::read_facts() {
   if (std::fread(&format, sizeof format, 1, file_.get()) != 1 || std::fread(&size, sizeof size, 1, file_.get()) != 1)
     refuse_damaged();
   if (format != kFormat)
-    input_error("{}: has format {}, and this build reads {}; go on with the build that wrote it", name_, format,
+    input_error("{}: has format {}, and this build reads {}; resume with the build that wrote it", name_, format,
                 kFormat);
   state_begins_ = kMagic.size() + 2 * sizeof(u32) + size;
   if (size > kMostFactBytes || state_begins_ > state_ends_) refuse_damaged();
@@ -361,7 +361,8 @@ void Checkpoint::require_until(GpuConfig mine, GpuConfig its) const {
   const std::string &wanted = mine.run.until, &saved = its.run.until;
   if (is_window(wanted) != is_window(saved))
     input_error(
-        "{}: was saved with run.until = \"{}\", and in only one of that and \"{}\" do tenants start again; start the "
+        "{}: was saved with run.until = \"{}\", which cannot become \"{}\": tenants start again only in a window; "
+        "start the "
         "run again",
         name_, saved, wanted);
   const std::optional<Until> until = parse_until(wanted);
@@ -370,7 +371,7 @@ void Checkpoint::require_until(GpuConfig mine, GpuConfig its) const {
   if (until->kind != Until::Kind::kCompleted &&
       until->count <= (instructions ? facts_.thread_instructions : facts_.cycle))
     input_error(
-        "{}: goes on in cycle {}, after {} thread instructions, which is past run.until = \"{}\"; give a later end",
+        "{}: resumes in cycle {}, after {} thread instructions, which is past run.until = \"{}\"; give a later end",
         name_, facts_.cycle, facts_.thread_instructions, wanted);
 }
 
@@ -392,7 +393,7 @@ Kept Checkpoint::require(const Kept& wanted) const {
     if (!kept.log.empty())
       input_error("{}: keeps the log {}; --log must be the same, or left out", name_, printable(kept.log));
     if (from && *from < facts_.cycle)
-      input_error("{}: goes on in cycle {}, and --log {} starts earlier; let it start in that cycle or later", name_,
+      input_error("{}: resumes in cycle {}, and --log {} starts earlier; let it start in that cycle or later", name_,
                   facts_.cycle, printable(wanted.log));
     kept.log = wanted.log;
   }

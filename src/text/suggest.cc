@@ -7,6 +7,16 @@
 
 namespace terrace {
 
+namespace {
+
+/// Options and keys that have another name now.
+struct Renamed {
+  std::string_view before, now;
+};
+constexpr Renamed kRenamed[] = {{"epochs", "stats_every"}, {"series", "stats_every"}, {"--slots", "--tenants"}};
+
+}  // namespace
+
 u32 edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the table of distances between prefixes: a swap looks two rows back.
   std::vector<u32> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
@@ -24,6 +34,8 @@ u32 edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view given, std::span<const std::string> known) {
+  for (const Renamed& each : kRenamed)
+    if (given == each.before && std::ranges::find(known, each.now) != known.end()) return std::string(each.now);
   std::string best;
   u32 best_distance = ~u32{0};
   for (const std::string& name : known) {

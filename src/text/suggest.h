@@ -14,7 +14,8 @@ namespace terrace {
 /// How many letters must be added, removed, changed or swapped with their neighbour to make one word of the other.
 u32 edit_distance(std::string_view a, std::string_view b);
 
-/// The nearest of the known names, or "" when none is near: at most one mistake in three letters.
+/// The nearest of the known names, or "" when none is near: at most one mistake in three letters. A name from before a
+/// renaming is nearest to what it became.
 std::string nearest(std::string_view given, std::span<const std::string> known);
 
 /// `; did you mean "steal_after"?`, or "" when nothing is near: to end a sentence with.

@@ -38,7 +38,7 @@ class WalkPath {
   virtual ~WalkPath() = default;
   virtual bool uses(Way way) const = 0;
   virtual Way choose(const WalkRead& read) = 0;
-  /// What changes while it runs, but for statistics, for checkpoints; `{}` when nothing does. Between cycles only.
+  /// Saves and restores what changes during a run, except statistics; `{}` when nothing does. Between cycles only.
   virtual void archive(Archive& a) = 0;
   /// Statistics of its own.
   virtual void describe(StatFields& /*v*/) {}

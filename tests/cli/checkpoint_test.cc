@@ -158,7 +158,7 @@ TEST_F(Checkpoints, WhatWasNotKeptIsRefused) {
   expect_refused(with(resume, {"--timeline", "t.gz"}), "c: keeps no events for --timeline FILE; also give it");
   expect_refused(
       with(resume, {"--log", "l2.0@2999:4000"}),
-      "c: goes on in cycle 3000, and --log l2.0@2999:4000 starts earlier; let it start in that cycle or later");
+      "c: resumes in cycle 3000, and --log l2.0@2999:4000 starts earlier; let it start in that cycle or later");
   EXPECT_EQ(run(with(resume, {"--log", "l2.0@3000:3100"})).exit_code, 0);
   expect_refused(with(resume, {"--until", "cycles:3000"}),
                  "which is past run.until = \"cycles:3000\"; give a later end");

@@ -192,6 +192,21 @@ TEST(Run, LogsOneUnitInTheCyclesAskedFor) {
   EXPECT_EQ(outcome.out.find("      1001  "), std::string::npos) << "a line beyond the last cycle";
 }
 
+TEST(Run, LogsWhoAskedForALineAndForWhichPage) {
+  const Scratch scratch;
+  const auto log = [&](const std::string& what) {
+    return run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--log", what, "--quiet"},
+                       scratch.path().string())
+        .out;
+  };
+  const std::string l2 = log("l2.0@0:1000000");
+  EXPECT_TRUE(std::regex_search(l2, std::regex("  line 0x[0-9a-f]*[08]0 for SM \\d+ misses\n"))) << l2;
+  EXPECT_TRUE(std::regex_search(l2, std::regex("  line 0x[0-9a-f]*[08]0 arrives from memory\n"))) << l2;
+  EXPECT_TRUE(std::regex_search(l2, std::regex("  replies to SM \\d+\n"))) << l2;
+  const std::string mmu = log("mmu.0@0:1000000");
+  EXPECT_TRUE(std::regex_search(mmu, std::regex("  page 0x[0-9a-f]+000 of tenant 0 starts at once\n"))) << mmu;
+}
+
 TEST(Run, LogsTheCommandsOfAMemoryChannel) {
   const Scratch scratch;
   const Outcome outcome = run_terrace(

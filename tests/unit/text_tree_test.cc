@@ -108,5 +108,11 @@ TEST(Suggest, NamesTheNearestAndNothingWhenAllAreFar) {
   EXPECT_EQ(nearest("priority", known), "");
 }
 
+TEST(Suggest, AFormerNameLeadsToTheNewOneWhereThatExists) {
+  EXPECT_EQ(nearest("series", std::vector<std::string>{"seed", "stats_every"}), "stats_every");
+  EXPECT_EQ(nearest("--slots", std::vector<std::string>{"--socket", "--tenants"}), "--tenants");
+  EXPECT_EQ(nearest("series", std::vector<std::string>{"seed", "title"}), "");
+}
+
 }  // namespace
 }  // namespace terrace

@@ -185,7 +185,7 @@ Csr dense(u32 vertices, u32 degree, u64 seed) {
 
 void GraphParams::describe(Fields& v) {
   v("graph", graph, {"mesh", "road", "circuit", "coauthor", "uniform", "dense"}, "class of the graph");
-  v("vertices", vertices, in(2, 1 << 28), "vertices (mesh, road, circuit: at most, the next square number below)");
+  v("vertices", vertices, in(2, 1 << 28), "vertices; for mesh, road and circuit rounded down to a square number");
   v("degree", degree, in(1, 1024), "edges per vertex of a uniform or dense graph");
 }
 
