@@ -9,6 +9,7 @@
 #include "gpu/controllers/faults.h"
 #include "gpu/controllers/lifetimes.h"
 #include "gpu/controllers/names_audit.h"
+#include "gpu/controllers/power.h"
 #include "gpu/controllers/presence.h"
 #include "gpu/controllers/samples.h"
 #include "gpu/controllers/warmup.h"
@@ -45,7 +46,7 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
          std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
-      scheduler_(possible(options, config_, tenants_)),
+      scheduler_(possible(std::move(options), config_, tenants_)),
       memory_parts_(memory_parts(config_, tenants_.size())),
       map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
@@ -133,27 +134,12 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   } else {
     controllers_.push_back(std::move(partition));
   }
-  if (config_.power.enabled) build_power();
-  watchdog_ = std::make_unique<Watchdog>(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
-}
-
-void Gpu::build_power() {
-  // In turns all tenants have all SMs, and none has one. Otherwise the partition knows; it is settled before.
-  Power::Sms ownership;
-  if (partition_ != nullptr) {
-    ownership.gated_cycles = [this](u32 sm, Cycle) { return partition_->gated_cycles(sm); };
-    ownership.owned_cycles = [this](u32 sm, TenantId tenant, Cycle) { return partition_->owned_cycles(sm, tenant); };
+  if (config_.power.enabled) {
+    controllers_.push_back(
+        std::make_unique<Power>(Power::Wiring{config_, static_cast<u32>(tenants_.size()), sms_, tlb_, mmus_, slices_,
+                                              channels_, *requests_, *replies_, *dispatcher_, partition_}));
   }
-  auto power =
-      std::make_unique<Power>(Power::Wiring{config_, static_cast<u32>(tenants_.size()), sms_, tlb_, mmus_, slices_,
-                                            channels_, *requests_, *replies_, *dispatcher_, std::move(ownership)});
-  power_ = power.get();
-  controllers_.push_back(std::move(power));
-}
-
-void Gpu::replace_ownership(Power::Sms sms) {
-  SIM_CHECK(power_ != nullptr, "the machine has no power model");
-  power_->replace_ownership(std::move(sms));
+  watchdog_ = std::make_unique<Watchdog>(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
 }
 
 void Gpu::tell_of_epochs(Epochs& epochs) {

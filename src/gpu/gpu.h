@@ -16,7 +16,6 @@
 #include "gpu/controllers/epochs.h"
 #include "gpu/controllers/launches.h"
 #include "gpu/controllers/partition.h"
-#include "gpu/controllers/power.h"
 #include "gpu/controllers/run_limits.h"
 #include "gpu/controllers/series.h"
 #include "gpu/controllers/turns.h"
@@ -100,13 +99,10 @@ class Gpu {
     truth_.mistake.plant(what, spared);
 #endif
   }
-  /// For tests, before the run: see Scheduler::replace.
-  Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
-  /// For tests, before the run: another answer to the power model's question who has which SM.
-  void replace_ownership(Power::Sms sms);
   /// Between cycles: for those who watch a run. It changes nothing.
   MachineLook look() const;
   Cycle now() const { return scheduler_.now(); }
+  /// Of all units so far: what their sleep saves (bench_gpu, docs/speed.md). No result: with several threads there are more.
   u64 ticks() const { return scheduler_.ticks(); }
   /// Threads that tick units at once: as many as were asked for, or one if a tenant's instructions come from a stream that
   /// cannot serve several.
@@ -160,7 +156,6 @@ class Gpu {
   bool shares_sms() const { return config_.tenancy.partition.make({})->shares_sms(); }
   bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
-  void build_power();
   void tell_of_epochs(Epochs& epochs);
   std::unique_ptr<Partition> build_partition(std::unique_ptr<SmPartitioner> partitioner);
   OffSmHardware off_sm_hardware() const;
@@ -234,7 +229,6 @@ class Gpu {
   Epochs* epochs_ = nullptr;                              // another, when there are epochs
   Partition* partition_ = nullptr;                        // and another, unless tenants take turns,
   Turns* turns_ = nullptr;                                // when there is this one
-  Power* power_ = nullptr;                                // and another, when the machine has a power model
   Series* series_ = nullptr;                              // and another, when statistics over time are kept
   std::unique_ptr<Watchdog> watchdog_;                    // acts behind these
   // When the controllers act next, unless the run ends before or a unit stops it; and whether the run goes on in the middle of

@@ -29,9 +29,10 @@ void Power::settle(Cycle now) {
 void Power::add_sm_static(PowerActivity& activity) const {
   const Cycle now = activity.cycles;
   for (u32 sm = 0; sm < wiring_.sms.size(); ++sm) {
-    u64 accounted = wiring_.ownership.gated_cycles ? wiring_.ownership.gated_cycles(sm, now) : 0;
-    for (u32 i = 0; wiring_.ownership.owned_cycles && i < wiring_.tenants; ++i) {
-      const u64 owned = wiring_.ownership.owned_cycles(sm, TenantId(i), now);
+    const Partition* partition = wiring_.partition;
+    u64 accounted = partition != nullptr ? partition->gated_cycles(sm) : 0;
+    for (u32 i = 0; partition != nullptr && i < wiring_.tenants; ++i) {
+      const u64 owned = partition->owned_cycles(sm, TenantId(i));
       activity(TenantId(i), TenantPart::kSmStatic) += owned;
       accounted += owned;
     }

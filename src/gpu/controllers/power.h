@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "dram/channel.h"
 #include "gpu/config.h"
 #include "gpu/controller.h"
+#include "gpu/controllers/partition.h"
 #include "noc/crossbar.h"
 #include "power/power_model.h"
 #include "sm/sm.h"
@@ -22,14 +22,6 @@ namespace terrace {
 
 class Power final : public Controller {
  public:
-  /// Who has which SM. Cycles are counted since the machine began, so they never fall.
-  struct Sms {
-    /// Cycles in which an SM was power-gated; nothing: never.
-    std::function<u64(u32 sm, Cycle now)> gated_cycles;
-    /// Cycles in which a tenant had an SM that was not gated; nothing: nobody ever had one. What an SM's tenants and
-    /// its gating leave is nobody's.
-    std::function<u64(u32 sm, TenantId tenant, Cycle now)> owned_cycles;
-  };
   struct Wiring {
     const GpuConfig& config;
     u32 tenants;
@@ -40,7 +32,8 @@ class Power final : public Controller {
     const std::vector<std::unique_ptr<Channel>>& channels;
     Crossbar<AccessRef>&requests, &replies;
     const BlockDispatcher& dispatcher;
-    Sms ownership;
+    /// Knows who had which SM, and is settled before; null: tenants take turns, all have all SMs, and none has one.
+    const Partition* partition;
   };
   explicit Power(Wiring wiring) : wiring_(std::move(wiring)), model_(wiring_.config.power, wiring_.config.core_mhz) {}
 
@@ -49,9 +42,6 @@ class Power final : public Controller {
   void archive(Archive&) override {}
   void describe(StatTree& tree) override;
   void settle(Cycle now) override;
-
-  /// For tests, before the run.
-  void replace_ownership(Sms sms) { wiring_.ownership = std::move(sms); }
 
  private:
   void add_sm_static(PowerActivity& activity) const;
