@@ -37,7 +37,7 @@ void Gpu::archive(Archive& a) {
   archive_links(a);
   archive_units(a);
   a.part("tenant table");
-  a(table_, board_);
+  a(table_);
   a.expect(controllers_.size(), "the number of controllers");
   for (u32 i = 0; i < controllers_.size(); ++i) {
     a.part(fmt::format("controller.{}", i));

@@ -55,7 +55,6 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
       stats_(static_cast<u32>(tenants_.size())),
       table_(tenants_, sms_),
       activity_(sms_, slices_, channels_),
-      board_(static_cast<u32>(tenants_.size())),
       translations_(spaces_, sms_, tlb_, mmus_),
       host_writes_({config_.line_bytes, config_.translation, spaces_, slices_, fbt_, translations_, truth_}) {
   std::vector<std::vector<u32>> sms_of_tenant;
@@ -103,8 +102,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   launches->on_leaving = [at = presence.get()](TenantId tenant, Cycle now) { at->leave(tenant, now); };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
-    auto epochs = std::make_unique<Epochs>(
-        Epochs::Wiring{config_.run.epoch, board_, sms_, activity_, mmus_, [this] { settle(); }});
+    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{config_.run.epoch, static_cast<u32>(tenants_.size()), sms_,
+                                                          activity_, mmus_, [this] { settle(); }});
     tell_of_epochs(*epochs);
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
@@ -143,6 +142,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
 }
 
 void Gpu::tell_of_epochs(Epochs& epochs) {
+  if (partition_ != nullptr) epochs.listen([this](TenantEpochs tenants, Cycle) { partition_->hear_of_epoch(tenants); });
   if (config_.l2.admission.make({})->by_epochs()) {
     for (const auto& slice : slices_) epochs.listen([at = slice.get()](auto tenants, Cycle) { at->epoch(tenants); });
   }
@@ -169,7 +169,7 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
   if (!partitioner)
     partitioner =
         config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first, off_sm_hardware(), whole_sm()});
-  return std::make_unique<Partition>(Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_,
+  return std::make_unique<Partition>(Partition::Wiring{config_, table_, activity_, scheduler_, *dispatcher_,
                                                        dispatcher_unit_, sms_, starts_, translations_},
                                      std::move(partitioner), std::move(first));
 }

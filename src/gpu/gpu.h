@@ -221,7 +221,6 @@ class Gpu {
   StatTree stats_;
   TenantTable table_;
   TenantActivity activity_;
-  EpochBoard board_;
   Translations translations_;
   HostWrites host_writes_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
