@@ -44,11 +44,10 @@ void Gpu::archive(Archive& a) {
     a(*controllers_[i]);
   }
   a.part("run");
-  a(*watchdog_, stretch_ends_, log_, epoch_marks_);
+  a(*watchdog_, loop_, log_, timeline_);
   a.part("statistics");
   a(stats_);
   a.part("end");
-  if (a.restores()) resumed_ = true;
 }
 
 /// A program fills its host's own data when it is initialised, as inputs that it checks results against: these are not saved.
