@@ -23,7 +23,7 @@ void measure(benchmark::State& state, const char* text, bool count, const auto& 
   for (auto _ : state) {
     FunctionalRunner runner(machine, config);
     runner.run(launch);
-    instructions += runner.executed();
+    instructions += runner.counts().warp_instructions;
   }
   state.SetItemsProcessed(static_cast<i64>(instructions));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "blame/blame.h"
+#include "engine/link.h"
 #include "engine/miss_table.h"
 #include "engine/ring.h"
 
@@ -96,6 +97,32 @@ class HeldMissTable : private MissTable<Waiter> {
   Resource entries_, merges_;
 };
 
+/// The producer's end of a link whose places are held by the tenants of what was sent last, as many as it holds.
+template <class T>
+class HeldLink {
+ public:
+  explicit HeldLink(Link<T>& link) : link_(&link), last_sent_(link.capacity()) {}
+
+  Link<T>* operator->() { return link_; }
+  const Link<T>* operator->() const { return link_; }
+  void push(Cycle now, const T& message) {
+    link_->push(now, message);
+    if (!places_.counted()) return;
+    if (last_sent_.full()) places_.remove(last_sent_.pop());
+    last_sent_.push(tenant_of(message));
+    places_.add(tenant_of(message));
+  }
+  Resource& places() { return places_; }
+  void count(Blame& blame, const char* name, const char* doc) { blame.count(places_, name, doc); }
+  /// But for the link, which is not its own.
+  void archive(Archive& a) { a(last_sent_, places_); }
+
+ private:
+  Link<T>* link_;
+  Ring<TenantId> last_sent_;
+  Resource places_;
+};
+
 /// Ports that each serve one request per cycle.
 class CyclePorts {
  public:
@@ -112,8 +139,8 @@ class CyclePorts {
   }
   /// For somebody who is no tenant.
   void take_for_nobody() { ++used_; }
-  u32 ports() const { return ports_; }
   Resource& held() { return held_; }
+  void count(Blame& blame, const char* name, const char* doc) { blame.count(held_, name, doc, ports_); }
   void archive(Archive& a) { a(used_); }
 
  private:

@@ -217,6 +217,25 @@ class WaitingLinks : public WaitBook {
   Blame::Group group_ = 0;
 };
 
+/// Links in front of an inlet of their unit's own, which is held by the tenant of what was taken last.
+template <class T>
+class InletLinks : public WaitingLinks<T> {
+ public:
+  using WaitingLinks<T>::WaitingLinks;
+  T pop(u32 link, Cycle now) {
+    const T taken = WaitingLinks<T>::pop(link, now);
+    inlet_.only(tenant_of(taken));
+    return taken;
+  }
+  void keep(Blame& blame, const char* name, const char* doc) {
+    blame.count(inlet_, name, doc, 1);
+    WaitingLinks<T>::keep(blame, inlet_);
+  }
+
+ private:
+  Resource inlet_;
+};
+
 /// The consumer's end of a funnel. What has arrived waits for the same on all inputs, or on each for something else; where
 /// tenants have resources of their own, those of an input wait for their own tenant's.
 template <class T>
@@ -287,6 +306,40 @@ class WaitingFunnel : public WaitBook {
   Funnel<T>& funnel_;
   Blame::Group group_ = 0;
   u32 apart_ = 0;  // groups of an input; 0: all inputs are one
+};
+
+/// A funnel whose inputs wait apart, for what `keep_inputs` says, unless the unit says that they lack something else.
+template <class T>
+class LackingFunnel : public WaitingFunnel<T> {
+ public:
+  using WaitingFunnel<T>::WaitingFunnel;
+
+  void keep_inputs(Blame& blame, std::vector<Resource*> usual, Resource& lack) {
+    usual_ = std::move(usual);
+    lack_ = &lack;
+    lacking_.assign(((*this)->inputs() + 63) / 64, 0);
+    WaitingFunnel<T>::keep_inputs(blame, usual_);
+  }
+  /// From this tick on these inputs, a bit each, and no others.
+  void lacking(std::span<const u64> inputs) {
+    for (u32 word = 0; word < lacking_.size(); ++word) {
+      const u64 changed = inputs[word] ^ std::exchange(lacking_[word], inputs[word]);
+      for (u64 left = changed; left != 0; left &= left - 1) {
+        const u32 bit = static_cast<u32>(std::countr_zero(left));
+        const bool lacks = (inputs[word] >> bit & 1) != 0;
+        this->input_waits_for(word * 64 + bit, lacks ? std::span<Resource* const>{&lack_, 1} : usual_);
+      }
+    }
+  }
+  void archive(Archive& a) {
+    WaitingFunnel<T>::archive(a);
+    a(lacking_);
+  }
+
+ private:
+  std::vector<Resource*> usual_;  // one, or one by tenant
+  Resource* lack_ = nullptr;
+  std::vector<u64> lacking_;  // empty unless books are kept
 };
 
 }  // namespace terrace

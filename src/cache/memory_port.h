@@ -8,7 +8,6 @@
 
 #include "blame/waiting.h"
 #include "engine/link.h"
-#include "engine/ring.h"
 #include "wire/dram.h"
 #include "wire/line_map.h"
 
@@ -21,20 +20,13 @@ class MemoryPort {
     std::vector<Link<DramReply>*> replies;
   };
   MemoryPort(const Wiring& wiring, const LineMap& map) : map_(map), replies_(wiring.replies) {
-    for (Link<DramRequest>* link : wiring.requests) ways_.push_back({link, Ring<TenantId>(link->capacity()), {}});
+    for (Link<DramRequest>* link : wiring.requests) ways_.emplace_back(*link);
   }
 
-  bool can_send(PhysAddr line, Cycle now) { return way_of(line).link->can_push(now); }
-  void send(const DramRequest& request, Cycle now) {
-    Way& way = way_of(request.line);
-    way.link->push(now, request);
-    if (!way.held.counted()) return;
-    if (way.last_sent.full()) way.held.remove(way.last_sent.pop());
-    way.last_sent.push(request.tenant);
-    way.held.add(request.tenant);
-  }
+  bool can_send(PhysAddr line, Cycle now) { return way_of(line)->can_push(now); }
+  void send(const DramRequest& request, Cycle now) { way_of(request.line).push(now, request); }
   /// The link that this line would take, held by the tenants whose requests are on it.
-  Resource& link(PhysAddr line) { return way_of(line).held; }
+  Resource& link(PhysAddr line) { return way_of(line).places(); }
   bool several() const { return ways_.size() > 1; }
 
   /// The reply whose turn it is, or null. Only `pop` moves the turn: how often a slice looks must not matter.
@@ -42,16 +34,12 @@ class MemoryPort {
   /// Takes what `front` found in this cycle.
   DramReply pop(Cycle now) {
     const DramReply reply = replies_.pop(found_, now);
-    taken_.only(reply.tenant);
     turn_ = found_ + 1 == replies_.count() ? 0 : found_ + 1;
     return reply;
   }
-  void keep_replies(Blame& blame, const char* name, const char* doc) {
-    blame.count(taken_, name, doc, 1);
-    replies_.keep(blame, taken_);
-  }
+  void keep_replies(Blame& blame, const char* name, const char* doc) { replies_.keep(blame, name, doc); }
   void count_links(Blame& blame, const char* name, const char* doc) {
-    for (Way& way : ways_) blame.count(way.held, name, doc);
+    for (Way& way : ways_) way.count(blame, name, doc);
   }
   u32 unread() const {
     u32 all = 0;
@@ -61,21 +49,17 @@ class MemoryPort {
   /// Requests on links that take no more.
   u32 stuck() const {
     u32 all = 0;
-    for (const Way& way : ways_) all += way.link->size() == way.link->capacity() ? way.link->size() : 0;
+    for (const Way& way : ways_) all += way->size() == way->capacity() ? way->size() : 0;
     return all;
   }
   /// But for the links, which are the machine's.
   void archive(Archive& a) {
-    for (Way& way : ways_) a(way.last_sent, way.held);
-    a(replies_, taken_, turn_, look_at_);
+    for (Way& way : ways_) a(way);
+    a(replies_, turn_, look_at_);
   }
 
  private:
-  struct Way {
-    Link<DramRequest>* link;
-    Ring<TenantId> last_sent;  // as many as the link holds
-    Resource held;             // by those
-  };
+  using Way = HeldLink<DramRequest>;
   const DramReply* look(Cycle now) {
     const DramReply* found = nullptr;
     if (replies_.count() == 1) {
@@ -97,8 +81,7 @@ class MemoryPort {
 
   const LineMap& map_;
   std::vector<Way> ways_;
-  WaitingLinks<DramReply> replies_;
-  Resource taken_;  // held by the tenant of the reply taken last
+  InletLinks<DramReply> replies_;
   u32 turn_ = 0;
   u32 found_ = 0;      // where `front` found something
   Cycle look_at_ = 0;  // no reply arrives before

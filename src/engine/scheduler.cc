@@ -16,8 +16,10 @@ namespace terrace {
 
 Scheduler::Scheduler() : Scheduler(Options{}) {}
 
-Scheduler::Scheduler(Options options) : options_(options), of_thread_(options.threads), share_(options.share_from) {
-  SIM_CHECK(options.threads >= 1 && options.threads <= kMaxTickThreads, "{} threads are not possible", options.threads);
+Scheduler::Scheduler(Options options)
+    : options_(std::move(options)), of_thread_(options_.threads), share_(options_.share_from) {
+  SIM_CHECK(options_.threads >= 1 && options_.threads <= kMaxTickThreads, "{} threads are not possible",
+            options_.threads);
 }
 
 Scheduler::~Scheduler() = default;
@@ -25,7 +27,7 @@ Scheduler::~Scheduler() = default;
 UnitId Scheduler::add(Unit& unit, std::string name) {
   SIM_CHECK(!started_, "unit {} is added to a scheduler that runs", name);
   SIM_CHECK(units_.size() < std::numeric_limits<std::underlying_type_t<UnitId>>::max(), "too many units");
-  units_.push_back(&unit);
+  units_.push_back(options_.stand_in ? &options_.stand_in(name, unit) : &unit);
   names_.push_back(std::move(name));
   rank_.push_back(static_cast<u32>(units_.size() - 1));
   thread_of_.push_back(0);
@@ -36,12 +38,6 @@ UnitId Scheduler::add(Unit& unit, std::string name) {
   row_ = (words_ + 7) / 8 * 8;
   deferred_.assign(size_t{row_} * options_.threads, 0);
   return UnitId(units_.size() - 1);
-}
-
-Unit& Scheduler::replace(const std::string& name, Unit& stand_in) {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  SIM_CHECK(!started_ && found != names_.end(), "unit {} cannot be replaced: it runs or is not there", name);
-  return *std::exchange(units_[static_cast<size_t>(found - names_.begin())], &stand_in);
 }
 
 void Scheduler::start() {

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,9 @@ class Scheduler {
     u64 permute_seed = 0;  // other than 0: units tick in a random order; results may not depend on it
     u32 threads = 1;       // that tick units at once; results do not depend on it
     u32 share_from = 0;    // share a cycle among threads if so many units are due; 0: what turns out to be fastest
+    /// Which unit ticks in place of one that is added; nothing: that one itself. A stand-in can stop a unit in mid-run, to see
+    /// what fills up behind it.
+    std::function<Unit&(const std::string& name, Unit& unit)> stand_in = {};
   };
 
   Scheduler();
@@ -49,9 +53,6 @@ class Scheduler {
   /// The thread that ticks a unit, counted around those that there are. Before the first cycle. Units that talk to each
   /// other in most cycles are better placed together, those that are busy in the same cycles apart.
   void place(UnitId unit, u32 thread) { thread_of_[index(unit)] = thread % options_.threads; }
-  /// Replaces a named unit by another one, before the first cycle, and returns the replaced unit. For tests: a stand-in
-  /// can stop a unit in mid-run, to see what fills up behind it.
-  Unit& replace(const std::string& name, Unit& stand_in);
 
   /// The unit ticks in cycle `at`, which must lie after the current one. O(1), idempotent, never cancelled.
   void wake(UnitId unit, Cycle at) {

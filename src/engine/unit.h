@@ -23,7 +23,7 @@ class Unit {
   virtual ~Unit() = default;
 
   /// Does the work of cycle `now`. Returns the cycle in which the unit wants to tick again, or kNever. It may be called
-  /// in any cycle: a tick with nothing to do changes nothing. It affects other units only through links and bulletins.
+  /// in any cycle: a tick with nothing to do changes nothing. It affects other units only through links.
   virtual Cycle tick(Cycle now) = 0;
 
   /// Runs after every unit's tick of the cycle, for units that asked for it with Scheduler::defer: functional stores

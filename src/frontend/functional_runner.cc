@@ -64,6 +64,7 @@ void FunctionalRunner::run(const Launch& launch) {
       return true;
     });
   }
+  counts_.warp_instructions += executed_;
   stream_.end_launch(shape.launch);
 }
 
@@ -118,7 +119,6 @@ void FunctionalRunner::step(const ResidentWarp& warp) {
 }
 
 void FunctionalRunner::count(const DecodedInst& inst) {
-  ++counts_.warp_instructions;
   counts_.thread_instructions += static_cast<u32>(std::popcount(effect_.active));
   ++counts_.by_class[static_cast<u32>(inst.cls)];
   if (effect_.action == MemoryAction::kNone) return;

@@ -19,7 +19,7 @@ struct FunctionalConfig {
   u32 resident_blocks = 1;
   /// Of one launch. What runs longer is taken for an endless loop.
   u64 instruction_limit = u64{10} << 30;
-  bool count = true;
+  bool count = true;  // all facts; otherwise only warp instructions, launches and blocks
   /// How many may be resident when they wait for each other: about as many as on the largest GPUs (132 SMs of 32 blocks).
   u32 most_resident_blocks = 4096;
 };
@@ -52,8 +52,6 @@ class FunctionalRunner {
   void run(Program& program, GuestMemory& memory);
   void run(const Launch& launch);
   const FunctionalCounts& counts() const { return counts_; }
-  /// Warp instructions of the last launch, counted always.
-  u64 executed() const { return executed_; }
 
  private:
   struct ResidentWarp {
@@ -80,8 +78,8 @@ class FunctionalRunner {
   FunctionalCounts counts_;
   StoreLog stores_;
   Effect effect_;
-  u64 executed_ = 0;
-  u32 room_ = 1;  // for resident blocks
+  u64 executed_ = 0;  // warp instructions of the launch that runs
+  u32 room_ = 1;      // for resident blocks
   std::string kernel_;
 };
 

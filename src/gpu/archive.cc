@@ -37,18 +37,17 @@ void Gpu::archive(Archive& a) {
   archive_links(a);
   archive_units(a);
   a.part("tenant table");
-  a(table_, board_);
+  a(table_);
   a.expect(controllers_.size(), "the number of controllers");
   for (u32 i = 0; i < controllers_.size(); ++i) {
     a.part(fmt::format("controller.{}", i));
     a(*controllers_[i]);
   }
   a.part("run");
-  a(*watchdog_, stretch_ends_, log_, epoch_marks_);
+  a(*watchdog_, loop_, log_, timeline_);
   a.part("statistics");
   a(stats_);
   a.part("end");
-  if (a.restores()) resumed_ = true;
 }
 
 /// A program fills its host's own data when it is initialised, as inputs that it checks results against: these are not saved.

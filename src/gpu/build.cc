@@ -25,12 +25,12 @@ void Gpu::build_translation() {
     return made;
   };
   tlb_wires_ = wires(tlb_ports(), config_.l2_tlb.link_cycles, tlb_ports());
-  if (translates_in_sm() && config_.l2_tlb.fill.make({})->wants_merged_warps()) {
+  if (config_.translates_in_sm() && config_.l2_tlb.fill.make({})->wants_merged_warps()) {
     const u32 latency = config_.l2_tlb.link_cycles;
     tlb_wires_.merged_warps = std::make_unique<Funnel<MergedWarp>>(scheduler_, tlb_ports(), latency, latency + 1);
   }
   for (u32 i = 0; i < mmus; ++i) mmu_wires_.push_back(wires(inputs_of_mmu(), config_.mmu.transit_cycles, 1));
-  if (has_fbt()) build_fbt();
+  if (config_.has_fbt()) build_fbt();
 }
 
 /// The wires of the forward-backward table. It stands beside the L2 TLB.
@@ -50,11 +50,11 @@ void Gpu::build_fbt() {
 
 Sm::Wiring Gpu::sm_wiring(u32 sm) {
   Translator::Wiring translation{config_.translation, spaces_, {}, &truth_.mistake};
-  if (translates_in_sm()) {
+  if (config_.translates_in_sm()) {
     translation.port = {tlb_wires_.requests.get(), tlb_wires_.replies[sm].get(), tlb_wires_.merged_warps.get()};
   }
   LoadStoreUnit::Wiring::Pages pages;
-  if (has_fbt()) {
+  if (config_.has_fbt()) {
     pages = {fbt_wires_.invalidations[sm].get(), fbt_wires_.acknowledgements.get(),
              config_.fbt.table_page_shift(spaces_.page_shift())};
   }
@@ -64,12 +64,12 @@ Sm::Wiring Gpu::sm_wiring(u32 sm) {
           streams_,
           config_.sm.count,
           config_.tenancy.flush_on_switch,
-          takes_turns() ? static_cast<u32>(tenants_.size()) : 0};
+          config_.takes_turns() ? static_cast<u32>(tenants_.size()) : 0};
 }
 
 void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   const u32 sms = config_.sm.count, slices = config_.l2.slices;
-  const u32 ports = sms + (mmu_uses(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
+  const u32 ports = sms + (config_.walks_use(WalkPath::Way::kL2) ? static_cast<u32>(mmu_wires_.size()) : 0);
   using Network = Crossbar<AccessRef>;
   const u32 slice_ports = config_.l2.ports;
   const NocConfig& noc = config_.noc;
@@ -92,7 +92,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
                                         config_.lines(), SmId(i), sm_wiring(i)));
   }
   dispatcher_ = std::make_unique<BlockDispatcher>(
-      scheduler_, whole_sm(), config_.sm.warp_width, sm_ports, sms_of_tenant, takes_turns(),
+      scheduler_, config_.whole_sm(), config_.sm.warp_width, sm_ports, sms_of_tenant, config_.takes_turns(),
       ContextMover(config_.dram.resolved().pin_bytes_per_second(), u64{config_.core_mhz} * 1'000'000));
 
   const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
@@ -105,7 +105,7 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
     done_[i]->connect(unit, dispatcher);
     requests_->connect_input(i, unit);
     replies_->connect_output(i, unit);
-    if (!translates_in_sm()) continue;
+    if (!config_.translates_in_sm()) continue;
     tlb_wires_.requests->connect_producer(i, unit);
     if (tlb_wires_.merged_warps) tlb_wires_.merged_warps->connect_producer(i, unit);
     tlb_port_units_.push_back(unit);
@@ -139,7 +139,7 @@ void Gpu::build_memory() {
   }
   for (u32 i = 0; i < slices; ++i) {
     L2Slice::Wiring::Names names;
-    if (has_fbt()) {
+    if (config_.has_fbt()) {
       names.commands = fbt_wires_.commands[i].get();
       for (const auto& replays : fbt_wires_.replays) names.replays.push_back(replays.get());
     }
@@ -174,18 +174,19 @@ MemoryPort::Wiring Gpu::way_to_memory(u32 slice) {
     wiring.replies.push_back(way.replies.back().get());
   }
   if (translated) {
-    way.to_translator = make_link<DramRequest>(config_.l2.hit_cycles + (has_fbt() ? config_.fbt.link_cycles : 0));
+    way.to_translator =
+        make_link<DramRequest>(config_.l2.hit_cycles + (config_.has_fbt() ? config_.fbt.link_cycles : 0));
     wiring.requests.push_back(way.to_translator.get());
   }
   return wiring;
 }
 
 void Gpu::connect_ways_to_memory() {
-  if (has_fbt()) connect_fbt();
+  if (config_.has_fbt()) connect_fbt();
   for (u32 i = 0; i < slices_.size(); ++i) {
     WayToMemory& way = ways_to_memory_[i];
     UnitId sender = slice_units_[i];
-    if (has_fbt()) {
+    if (config_.has_fbt()) {
       sender = fbt_unit_;
     } else if (way.to_translator) {
       sender = connect_miss_translator(i);
@@ -270,7 +271,7 @@ void Gpu::connect_fbt() {
 }
 
 std::unique_ptr<WalkMemory> Gpu::walk_memory(u32 mmu, WalkPath::Way way) {
-  if (!mmu_uses(way)) return nullptr;
+  if (!config_.walks_use(way)) return nullptr;
   if (way == WalkPath::Way::kL2) {
     return std::make_unique<WalkThroughL2>(*requests_, *replies_, accesses_, map_, config_.noc, truth_,
                                            config_.sm.count + mmu, config_.line_bytes);
@@ -290,7 +291,7 @@ void Gpu::connect_translation() {
   const u32 tenants = static_cast<u32>(tenants_.size()), inputs = inputs_of_mmu();
   L2Tlb::Wiring tlb_wiring{
       .requests = *tlb_wires_.requests,
-      .replies_per_port = translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
+      .replies_per_port = config_.translates_in_sm() ? config_.l1_tlb.miss_entries : config_.l2.miss_entries,
       .tlbs = config_.l2_tlb.per_tenant ? tenants : 1,
       .tenants = tenants,
       .sms = config_.sm.count,
@@ -334,11 +335,11 @@ void Gpu::connect_translation() {
       fbt_wires_.to_tlb[i]->connect(fbt_unit_, tlb_unit);
     }
     mmu_wires_[i].replies[0]->connect(unit, tlb_unit);
-    if (mmu_uses(WalkPath::Way::kL2)) {
+    if (config_.walks_use(WalkPath::Way::kL2)) {
       requests_->connect_input(config_.sm.count + i, unit);
       replies_->connect_output(config_.sm.count + i, unit);
     }
-    if (mmu_uses(WalkPath::Way::kMemory)) {
+    if (config_.walks_use(WalkPath::Way::kMemory)) {
       for (u32 channel = 0; channel < channels_.size(); ++channel) {
         const size_t way = i * channels_.size() + channel;
         walk_to_dram_[way]->connect(unit, channel_units_[channel]);

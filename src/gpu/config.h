@@ -174,6 +174,17 @@ struct GpuConfig {
   RunConfig run;
 
   LineShape lines() const { return {line_bytes, sector_bytes}; }
+  bool has_fbt() const { return fbt.entries > 0; }
+  /// Whether SMs have TLBs.
+  bool translates_in_sm() const {
+    return translation == TranslateAt::kBeforeL1 || translation == TranslateAt::kAfterL1;
+  }
+  /// Whether walks may take that way.
+  bool walks_use(WalkPath::Way way) const { return mmu.walk_path.make({})->uses(way); }
+  bool takes_turns() const { return tenancy.sharing == TenancyConfig::Sharing::kTime; }
+  bool shares_sms() const { return tenancy.partition.make({})->shares_sms(); }
+  /// What the blocks on an SM share.
+  SmRoom whole_sm() const { return {sm.warps, sm.blocks, sm.registers, sm.shared_bytes}; }
   void describe(Fields& v) {
     v("name", name, "name of the machine");
     v("core_mhz", core_mhz, in(1, 10'000), "clock of SMs, caches and crossbar, in MHz");

@@ -9,9 +9,12 @@
 #include "gpu/controllers/faults.h"
 #include "gpu/controllers/lifetimes.h"
 #include "gpu/controllers/names_audit.h"
+#include "gpu/controllers/power.h"
 #include "gpu/controllers/presence.h"
+#include "gpu/controllers/run_limits.h"
 #include "gpu/controllers/samples.h"
 #include "gpu/controllers/warmup.h"
+#include "gpu/off_sm_hardware.h"
 
 namespace terrace {
 
@@ -45,18 +48,30 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
          std::unique_ptr<SmPartitioner> partitioner)
     : config_(config),
       tenants_(std::move(tenants)),
-      scheduler_(possible(options, config_, tenants_)),
+      scheduler_(possible(std::move(options), config_, tenants_)),
       memory_parts_(memory_parts(config_, tenants_.size())),
       map_(config_.dram, config_.line_bytes, config_.l2, memory_parts_,
            FrameAllocator::part_shift(config_.pages.memory_bytes, memory_parts_)),
       spaces_(config_.pages, config_.line_bytes, config_.run.seed, static_cast<u32>(tenants_.size()), memory_parts_),
       truth_(config_.lines(), [this](TenantId tenant, VirtAddr va) { return spaces_.locate(tenant, va); }),
       stats_(static_cast<u32>(tenants_.size())),
+      parts_{config_,
+             static_cast<u32>(tenants_.size()),
+             dispatcher_,
+             sms_,
+             tlb_,
+             fbt_,
+             miss_translators_,
+             mmus_,
+             slices_,
+             channels_,
+             requests_,
+             replies_},
       table_(tenants_, sms_),
       activity_(sms_, slices_, channels_),
-      board_(static_cast<u32>(tenants_.size())),
       translations_(spaces_, sms_, tlb_, mmus_),
-      host_writes_({config_.line_bytes, config_.translation, spaces_, slices_, fbt_, translations_, truth_}) {
+      host_writes_({config_.line_bytes, config_.translation, spaces_, slices_, fbt_, translations_, truth_}),
+      loop_(scheduler_) {
   std::vector<std::vector<u32>> sms_of_tenant;
   for (const TenantSetup& tenant : tenants_) {
     streams_.push_back(tenant.stream);
@@ -67,25 +82,26 @@ Gpu::Gpu(const GpuConfig& config, std::vector<TenantSetup> tenants, Scheduler::O
   build_memory();
   connect_translation();
   place_units();
-  if (config_.tenancy.blame && tenants_.size() > 1) enable_blame();
+  if (config_.tenancy.blame && tenants_.size() > 1) parts_.enable_blame();
   if (config_.run.first_touches)
     for (const auto& mmu : mmus_) mmu->count_first_touches();
   build_controllers(std::move(partitioner));
-  describe_stats();
+  parts_.describe(stats_);
+  for (const auto& controller : controllers_) controller->describe(stats_);
   if (config_.run.stats_every != 0) {
     // The last one: it samples what all others have done.
     auto series = std::make_unique<Series>(stats_, config_.run.stats_every, [this] { settle(); });
     series_ = series.get();
     controllers_.push_back(std::move(series));
   }
-  declare_identities();
+  parts_.declare_identities(stats_);
 }
 
 /// In the order in which they act. Epochs come first, because others use what they publish. Tenants that faulted or leave
 /// are ended before launches, so that they launch nothing more. SMs and turns change last, when it is known who has work.
 void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   std::unique_ptr<Partition> partition;
-  if (!takes_turns()) partition = build_partition(std::move(partitioner));
+  if (!config_.takes_turns()) partition = build_partition(std::move(partitioner));
   partition_ = partition.get();
   auto launches = std::make_unique<Launches>(
       Launches::Wiring{config_, table_, *dispatcher_, spaces_, truth_, host_writes_, translations_});
@@ -102,8 +118,8 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   launches->on_leaving = [at = presence.get()](TenantId tenant, Cycle now) { at->leave(tenant, now); };
   launches->on_last_end = [at = presence.get()](TenantId tenant, Cycle now) { at->depart(tenant, now); };
   if (config_.run.epoch != 0) {
-    auto epochs = std::make_unique<Epochs>(
-        Epochs::Wiring{config_.run.epoch, board_, sms_, activity_, mmus_, [this] { settle(); }});
+    auto epochs = std::make_unique<Epochs>(Epochs::Wiring{config_.run.epoch, static_cast<u32>(tenants_.size()), sms_,
+                                                          activity_, mmus_, [this] { settle(); }});
     tell_of_epochs(*epochs);
     epochs_ = epochs.get();
     controllers_.push_back(std::move(epochs));
@@ -113,7 +129,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
         std::make_unique<Samples>(config_.run.sample, sms_, mmus_, config_.sm.warps, tlb_.get(), fbt_.get()));
   if (config_.run.lifetimes)
     controllers_.push_back(
-        std::make_unique<Lifetimes>(scheduler_, config_.core_mhz, sms_, slices_, translates_in_sm()));
+        std::make_unique<Lifetimes>(scheduler_, config_.core_mhz, sms_, slices_, config_.translates_in_sm()));
   if (fbt_) controllers_.push_back(std::make_unique<NamesAudit>(*fbt_, slices_));
   if (config_.cpu.probe_interval != 0 || config_.cpu.shootdown_interval != 0 || config_.cpu.flush_interval != 0)
     controllers_.push_back(
@@ -125,7 +141,7 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   if (endless_loops) controllers_.push_back(std::move(endless_loops));
   controllers_.push_back(std::move(presence));
   controllers_.push_back(std::move(launches));
-  if (takes_turns()) {
+  if (config_.takes_turns()) {
     auto turns =
         std::make_unique<Turns>(Turns::Wiring{config_.tenancy, table_, *dispatcher_, sms_, starts_, translations_});
     turns_ = turns.get();
@@ -133,30 +149,12 @@ void Gpu::build_controllers(std::unique_ptr<SmPartitioner> partitioner) {
   } else {
     controllers_.push_back(std::move(partition));
   }
-  if (config_.power.enabled) build_power();
+  if (config_.power.enabled) controllers_.push_back(std::make_unique<Power>(parts_, partition_));
   watchdog_ = std::make_unique<Watchdog>(config_.run.livelock_cycles, scheduler_, table_, *dispatcher_);
 }
 
-void Gpu::build_power() {
-  // In turns all tenants have all SMs, and none has one. Otherwise the partition knows; it is settled before.
-  Power::Sms ownership;
-  if (partition_ != nullptr) {
-    ownership.gated_cycles = [this](u32 sm, Cycle) { return partition_->gated_cycles(sm); };
-    ownership.owned_cycles = [this](u32 sm, TenantId tenant, Cycle) { return partition_->owned_cycles(sm, tenant); };
-  }
-  auto power =
-      std::make_unique<Power>(Power::Wiring{config_, static_cast<u32>(tenants_.size()), sms_, tlb_, mmus_, slices_,
-                                            channels_, *requests_, *replies_, *dispatcher_, std::move(ownership)});
-  power_ = power.get();
-  controllers_.push_back(std::move(power));
-}
-
-void Gpu::replace_ownership(Power::Sms sms) {
-  SIM_CHECK(power_ != nullptr, "the machine has no power model");
-  power_->replace_ownership(std::move(sms));
-}
-
 void Gpu::tell_of_epochs(Epochs& epochs) {
+  if (partition_ != nullptr) epochs.listen([this](TenantEpochs tenants, Cycle) { partition_->hear_of_epoch(tenants); });
   if (config_.l2.admission.make({})->by_epochs()) {
     for (const auto& slice : slices_) epochs.listen([at = slice.get()](auto tenants, Cycle) { at->epoch(tenants); });
   }
@@ -181,25 +179,11 @@ std::unique_ptr<Partition> Gpu::build_partition(std::unique_ptr<SmPartitioner> p
     for (const u32 sm : tenants_[i].sms) first.sms[sm].owner = TenantId(i);
   }
   if (!partitioner)
-    partitioner =
-        config_.tenancy.partition.make({static_cast<u32>(tenants_.size()), first, off_sm_hardware(), whole_sm()});
-  return std::make_unique<Partition>(Partition::Wiring{config_, table_, board_, activity_, scheduler_, *dispatcher_,
+    partitioner = config_.tenancy.partition.make(
+        {static_cast<u32>(tenants_.size()), first, off_sm_hardware(config_), config_.whole_sm()});
+  return std::make_unique<Partition>(Partition::Wiring{config_, table_, activity_, scheduler_, *dispatcher_,
                                                        dispatcher_unit_, sms_, starts_, translations_},
                                      std::move(partitioner), std::move(first));
-}
-
-/// Ports times bytes per cycle: on either side of the crossbar there may be fewer. A port of an L2 slice serves a
-/// line per cycle.
-OffSmHardware Gpu::off_sm_hardware() const {
-  const u64 slice_ports = u64{config_.l2.slices} * config_.l2.ports;
-  const u64 noc_ports = std::min<u64>(config_.sm.count, slice_ports);
-  const u64 memory = config_.dram.resolved().pin_bytes_per_second() / (u64{config_.core_mhz} * 1000);
-  return {.sms = config_.sm.count,
-          .issue_width = config_.sm.schedulers,
-          .line_bytes = config_.line_bytes,
-          .noc = 1000 * noc_ports * config_.noc.flit_bytes,
-          .llc = 1000 * slice_ports * config_.line_bytes,
-          .memory = memory};
 }
 
 const std::vector<SmDecision>& Gpu::decisions() const {
@@ -223,72 +207,8 @@ std::string Gpu::timeline() const {
   return epochs_->timeline(now(), notes_of(decisions()));
 }
 
-void Gpu::enable_blame() {
-  const u32 tenants = static_cast<u32>(tenants_.size());
-  if (tlb_) tlb_->enable_blame(tenants);
-  if (fbt_) fbt_->enable_blame(tenants);
-  for (const auto& mmu : mmus_) mmu->enable_blame(tenants);
-  for (const auto& slice : slices_) slice->enable_blame(tenants);
-  for (const auto& channel : channels_) channel->enable_blame(tenants);
-  // An SM that serves one tenant at a time has nobody at its own port who waits for another one.
-  for (u32 i = shares_sms() ? 0 : static_cast<u32>(sms_.size()); i < replies_->outputs(); ++i)
-    replies_->books(i).keep(tenants);
-}
-
-void Gpu::describe_stats() {
-  const auto add_blame = [&](const std::string& unit, Blame& blame) {
-    if (blame.on()) stats_.add(unit + ".blame", blame);
-  };
-  stats_.add("gpu.dispatcher", dispatcher_->stats);
-  for (u32 i = 0; i < sms_.size(); ++i) {
-    stats_.add(fmt::format("gpu.sm.{}", i), sms_[i]->stats);
-    stats_.add(fmt::format("gpu.sm.{}.load_store", i), sms_[i]->load_store().stats);
-    if (translates_in_sm()) stats_.add(fmt::format("gpu.sm.{}.l1_tlb", i), sms_[i]->load_store().translator().stats);
-    stats_.add(fmt::format("gpu.sm.{}.l1", i), sms_[i]->load_store().l1_stats());
-    if (L1FilterStats* filter = sms_[i]->load_store().l1_filter_stats())
-      stats_.add(fmt::format("gpu.sm.{}.l1.filter", i), *filter);
-    if (L1SynonymStats* synonyms = sms_[i]->load_store().l1_synonym_stats())
-      stats_.add(fmt::format("gpu.sm.{}.l1.synonyms", i), *synonyms);
-    stats_.add(fmt::format("gpu.noc.to_sm.{}", i), replies_->stats(i));
-    if (shares_sms()) add_blame(fmt::format("gpu.noc.to_sm.{}", i), replies_->books(i).blame());
-  }
-  if (tlb_) {
-    stats_.add("gpu.l2_tlb.0", tlb_->stats);
-    stats_.add("gpu.l2_tlb.0.fill_policy", tlb_->fill_policy());
-    if (tlb_->has_banks()) stats_.add("gpu.l2_tlb.0.banks", tlb_->bank_stats);
-    if (tlb_->has_bypass_cache()) stats_.add("gpu.l2_tlb.0.bypass_cache", tlb_->bypass_stats);
-    add_blame("gpu.l2_tlb.0", tlb_->blame);
-  }
-  if (fbt_) {
-    stats_.add("gpu.fbt", fbt_->stats);
-    add_blame("gpu.fbt", fbt_->blame);
-  }
-  for (u32 i = 0; i < mmus_.size(); ++i) {
-    stats_.add(fmt::format("gpu.mmu.{}", i), mmus_[i]->stats);
-    stats_.add(fmt::format("gpu.mmu.{}.walk_scheduler", i), mmus_[i]->scheduler());
-    stats_.add(fmt::format("gpu.mmu.{}.walk_path", i), mmus_[i]->walk_path());
-    add_blame(fmt::format("gpu.mmu.{}", i), mmus_[i]->blame);
-    if (mmu_uses(WalkPath::Way::kL2))
-      add_blame(fmt::format("gpu.noc.to_mmu.{}", i), replies_->books(config_.sm.count + i).blame());
-  }
-  for (u32 i = 0; i < slices_.size(); ++i) {
-    stats_.add(fmt::format("gpu.l2.{}", i), slices_[i]->stats);
-    if (!slices_[i]->admits_all()) stats_.add(fmt::format("gpu.l2.{}.admission", i), slices_[i]->admission_stats);
-    add_blame(fmt::format("gpu.l2.{}", i), slices_[i]->blame);
-    if (fbt_) stats_.add(fmt::format("gpu.l2.{}.names", i), slices_[i]->names_stats);
-    if (!miss_translators_.empty()) stats_.add(fmt::format("gpu.l2.{}.translator", i), miss_translators_[i]->stats);
-    stats_.add(fmt::format("gpu.noc.to_l2.{}", i), requests_->stats(i));
-    add_blame(fmt::format("gpu.noc.to_l2.{}", i), requests_->books(i).blame());
-  }
-  for (u32 i = 0; i < channels_.size(); ++i) {
-    stats_.add(fmt::format("gpu.dram.{}", i), channels_[i]->stats);
-    stats_.add(fmt::format("gpu.dram.{}.scheduler", i), channels_[i]->scheduler());
-    add_blame(fmt::format("gpu.dram.{}", i), channels_[i]->blame);
-  }
-  for (const auto& controller : controllers_) controller->describe(stats_);
-}
-
 Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& observe) {
+  SIM_CHECK(limits.cycles >= now(), "a run goes on in cycle {}, behind its end", now());
   launches_->relaunch = limits.relaunch;
   table_.window = limits.window;
   Warmup warmup(limits.warmup, stats_, [this] { settle(); });
@@ -296,49 +216,16 @@ Gpu::End Gpu::run(const Limits& limits, const std::function<void(const Gpu&)>& o
   std::vector<Controller*> controllers;
   for (const auto& controller : controllers_) controllers.push_back(controller.get());
   controllers.insert(controllers.end(), {&warmup, watchdog_.get(), &ends});
-  SIM_CHECK(limits.cycles >= now(), "a run goes on in cycle {}, behind its end", now());
-
-  next_save_ = limits.save_at;
-
-  // Often enough for an interrupt to be noticed and a limit of instructions to hold within a few percent.
-  constexpr Cycle kStretch = 2048;
-  if (!resumed_)
-    for (Controller* controller : controllers) controller->act(now());
-  while (!ends.reached()) {
-    if (!std::exchange(resumed_, false)) {
-      stretch_ends_ = now() + kStretch;
-      // But for `ends`: a run that is resumed may have another end, and acts in the same cycles as one that always had it.
-      for (const Controller* controller : controllers)
-        if (controller != &ends) stretch_ends_ = std::min(stretch_ends_, controller->next(now()));
-    }
-    run_units(std::min(stretch_ends_, ends.next(now())), limits);
-    for (Controller* controller : controllers) controller->act(now());
+  loop_.run(controllers, ends, limits.save_at, limits.save, [&] {
     if (observe) observe(*this);
-  }
+  });
   settle();
   return ends.end();
 }
 
-/// Saves on the way. Controllers do not act then, so that they act when they would have acted.
-void Gpu::run_units(Cycle until, const Limits& limits) {
-  while (next_save_ <= until) {
-    if (next_save_ > now() && scheduler_.run(next_save_) != Scheduler::End::kLimit) return;
-    next_save_ = limits.save();
-    SIM_CHECK(next_save_ > now(), "a run is saved twice in cycle {}", now());
-  }
-  if (now() < until) scheduler_.run(until);
-}
-
 void Gpu::settle() {
   if (now() == 0) return;
-  for (const auto& sm : sms_) sm->settle(now());
-  if (tlb_) tlb_->settle(now());
-  if (fbt_) fbt_->settle(now());
-  for (const auto& mmu : mmus_) mmu->settle(now());
-  for (const auto& slice : slices_) slice->settle(now());
-  requests_->settle(now());
-  replies_->settle(now());
-  for (const auto& channel : channels_) channel->settle(now());
+  parts_.settle(now());
   // Last, for power follows from what units counted.
   for (const auto& controller : controllers_) controller->settle(now());
 }

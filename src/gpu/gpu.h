@@ -16,14 +16,14 @@
 #include "gpu/controllers/epochs.h"
 #include "gpu/controllers/launches.h"
 #include "gpu/controllers/partition.h"
-#include "gpu/controllers/power.h"
-#include "gpu/controllers/run_limits.h"
 #include "gpu/controllers/series.h"
 #include "gpu/controllers/turns.h"
 #include "gpu/controllers/watchdog.h"
 #include "gpu/host_writes.h"
 #include "gpu/line_layout.h"
 #include "gpu/look.h"
+#include "gpu/machine_parts.h"
+#include "gpu/run_loop.h"
 #include "gpu/tenant_activity.h"
 #include "gpu/tenant_table.h"
 #include "gpu/timeline.h"
@@ -86,9 +86,11 @@ class Gpu {
   /// What was sampled, as CSV. After the run.
   std::string timeline() const;
   /// Keeps walks, turns, epochs and sampled requests, so that a timeline has about `most_events` at most. Before the run.
-  void keep_timeline(u64 most_events);
+  void keep_timeline(u64 most_events) { timeline_.keep(timeline_wiring(), most_events); }
   /// What was kept; after the run.
-  TimelineRecords timeline_records() const;
+  TimelineRecords timeline_records() const {
+    return timeline_.records(timeline_wiring(), *launches_, decisions(), now());
+  }
   /// Statistics over time (run.stats_every), as in a result file; nothing when they were not kept. After the run.
   Tree series() const;
 
@@ -100,13 +102,10 @@ class Gpu {
     truth_.mistake.plant(what, spared);
 #endif
   }
-  /// For tests, before the run: see Scheduler::replace.
-  Unit& replace_unit(const std::string& name, Unit& stand_in) { return scheduler_.replace(name, stand_in); }
-  /// For tests, before the run: another answer to the power model's question who has which SM.
-  void replace_ownership(Power::Sms sms);
   /// Between cycles: for those who watch a run. It changes nothing.
-  MachineLook look() const;
+  MachineLook look() const { return look_at(parts_, activity_, now()); }
   Cycle now() const { return scheduler_.now(); }
+  /// Of all units so far: what their sleep saves (bench_gpu, docs/speed.md). No result: with several threads there are more.
   u64 ticks() const { return scheduler_.ticks(); }
   /// Threads that tick units at once: as many as were asked for, or one if a tenant's instructions come from a stream that
   /// cannot serve several.
@@ -131,7 +130,6 @@ class Gpu {
   UnitId connect_miss_translator(u32 slice);
   void build_fbt();
   void connect_fbt();
-  bool has_fbt() const { return config_.fbt.entries > 0; }
   DramChannelSetup channel_setup(u32 channel) const;
   /// A link that runs at full rate.
   template <class T>
@@ -139,36 +137,19 @@ class Gpu {
     return std::make_unique<Link<T>>(scheduler_, LinkShape{.latency = latency});
   }
   u32 cycles_to_dram() const { return config_.dram.link_cycles + config_.dram.controller_cycles; }
-  /// Whether SMs have TLBs.
-  bool translates_in_sm() const {
-    return config_.translation == TranslateAt::kBeforeL1 || config_.translation == TranslateAt::kAfterL1;
-  }
   /// Who asks the L2 TLB: SMs, or the stages behind the slices of the L2.
-  u32 tlb_ports() const { return translates_in_sm() ? config_.sm.count : config_.l2.slices; }
+  u32 tlb_ports() const { return config_.translates_in_sm() ? config_.sm.count : config_.l2.slices; }
   /// Inputs from the L2 TLB to an MMU: what cannot hold each other up.
   u32 inputs_of_mmu() const;
   void connect_translation();
   void place_units();
-  /// Whether walks may take that way.
-  bool mmu_uses(WalkPath::Way way) const { return config_.mmu.walk_path.make({})->uses(way); }
   std::unique_ptr<WalkMemory> walk_memory(u32 mmu, WalkPath::Way way);
   Sm::Wiring sm_wiring(u32 sm);
-  void describe_stats();
-  void declare_identities();  // identities.cc
-  void enable_blame();
-  std::vector<MachineLook::Waits> waits() const;
-  bool shares_sms() const { return config_.tenancy.partition.make({})->shares_sms(); }
-  bool takes_turns() const { return config_.tenancy.sharing == TenancyConfig::Sharing::kTime; }
   void build_controllers(std::unique_ptr<SmPartitioner> partitioner);
-  void build_power();
   void tell_of_epochs(Epochs& epochs);
   std::unique_ptr<Partition> build_partition(std::unique_ptr<SmPartitioner> partitioner);
-  OffSmHardware off_sm_hardware() const;
-  SmRoom whole_sm() const {
-    return {config_.sm.warps, config_.sm.blocks, config_.sm.registers, config_.sm.shared_bytes};
-  }
+  TimelineKeeper::Wiring timeline_wiring() const { return {parts_, epochs_, turns_}; }
   void settle();
-  void run_units(Cycle until, const Limits& limits);
   void archive_tenants(Archive& a);
   void archive_links(Archive& a);
   void archive_units(Archive& a);
@@ -224,9 +205,9 @@ class Gpu {
   UnitId dispatcher_unit_{}, fbt_unit_{};
   std::unique_ptr<BlockDispatcher> dispatcher_;
   StatTree stats_;
+  const MachineParts parts_;
   TenantTable table_;
   TenantActivity activity_;
-  EpochBoard board_;
   Translations translations_;
   HostWrites host_writes_;
   std::vector<std::unique_ptr<Controller>> controllers_;  // in the order in which they act
@@ -234,17 +215,11 @@ class Gpu {
   Epochs* epochs_ = nullptr;                              // another, when there are epochs
   Partition* partition_ = nullptr;                        // and another, unless tenants take turns,
   Turns* turns_ = nullptr;                                // when there is this one
-  Power* power_ = nullptr;                                // and another, when the machine has a power model
   Series* series_ = nullptr;                              // and another, when statistics over time are kept
   std::unique_ptr<Watchdog> watchdog_;                    // acts behind these
-  // When the controllers act next, unless the run ends before or a unit stops it; and whether the run goes on in the middle of
-  // such a stretch.
-  Cycle stretch_ends_ = 0;
-  bool resumed_ = false;
-  Cycle next_save_ = kNever;
+  RunLoop loop_;
   UnitLog log_;
-  u64 timeline_events_ = 0;
-  std::unique_ptr<Sampled<EpochMark>> epoch_marks_;  // null: no timeline is wanted, or there are no epochs
+  TimelineKeeper timeline_;
 };
 
 }  // namespace terrace

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "gpu/gpu.h"
+#include "blame/blame.h"
 
 namespace terrace {
 
@@ -26,37 +26,37 @@ class WaitSum {
   bool counted_ = false;
 };
 
-}  // namespace
-
-MachineLook Gpu::look() const {
-  MachineLook look;
-  look.cycle = now();
-  for (u32 i = 0; i < tenants_.size(); ++i) {
-    look.tenants.push_back(activity_.so_far(TenantId(i)));
-    u32 walks = 0;
-    for (const auto& mmu : mmus_) walks += mmu->walks_in_service(TenantId(i));
-    look.walks_in_service.push_back(walks);
-  }
-  for (const auto& mmu : mmus_) look.walks_waiting += mmu->scheduler().waiting();
-  look.waits = waits();
-  return look;
-}
-
 /// Parts in the order in which a request meets them.
-std::vector<MachineLook::Waits> Gpu::waits() const {
+std::vector<MachineLook::Waits> waits_in(const MachineParts& parts) {
   std::vector<MachineLook::Waits> all;
-  WaitSum tlb("L2 TLB", tenants_.size()), walks("page walkers", tenants_.size()),
-      table("forward-backward table", tenants_.size()), crossbar("crossbar", tenants_.size()),
-      l2("L2 cache", tenants_.size()), dram("DRAM", tenants_.size());
-  if (tlb_) tlb.add(tlb_->blame);
-  for (const auto& mmu : mmus_) walks.add(mmu->blame);
-  if (fbt_) table.add(fbt_->blame);
-  for (u32 i = 0; i < requests_->outputs(); ++i) crossbar.add(requests_->books(i).blame());
-  for (u32 i = 0; i < replies_->outputs(); ++i) crossbar.add(replies_->books(i).blame());
-  for (const auto& slice : slices_) l2.add(slice->blame);
-  for (const auto& channel : channels_) dram.add(channel->blame);
+  WaitSum tlb("L2 TLB", parts.tenants), walks("page walkers", parts.tenants),
+      table("forward-backward table", parts.tenants), crossbar("crossbar", parts.tenants),
+      l2("L2 cache", parts.tenants), dram("DRAM", parts.tenants);
+  if (parts.tlb) tlb.add(parts.tlb->blame);
+  for (const auto& mmu : parts.mmus) walks.add(mmu->blame);
+  if (parts.fbt) table.add(parts.fbt->blame);
+  for (u32 i = 0; i < parts.requests->outputs(); ++i) crossbar.add(parts.requests->books(i).blame());
+  for (u32 i = 0; i < parts.replies->outputs(); ++i) crossbar.add(parts.replies->books(i).blame());
+  for (const auto& slice : parts.slices) l2.add(slice->blame);
+  for (const auto& channel : parts.channels) dram.add(channel->blame);
   for (WaitSum* sum : {&tlb, &walks, &table, &crossbar, &l2, &dram}) sum->append_to(all);
   return all;
+}
+
+}  // namespace
+
+MachineLook look_at(const MachineParts& parts, const TenantActivity& activity, Cycle now) {
+  MachineLook look;
+  look.cycle = now;
+  for (u32 i = 0; i < parts.tenants; ++i) {
+    look.tenants.push_back(activity.so_far(TenantId(i)));
+    u32 walks = 0;
+    for (const auto& mmu : parts.mmus) walks += mmu->walks_in_service(TenantId(i));
+    look.walks_in_service.push_back(walks);
+  }
+  for (const auto& mmu : parts.mmus) look.walks_waiting += mmu->scheduler().waiting();
+  look.waits = waits_in(parts);
+  return look;
 }
 
 }  // namespace terrace

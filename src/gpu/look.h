@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/machine_parts.h"
+#include "gpu/tenant_activity.h"
 #include "wire/epoch.h"
 
 namespace terrace {
@@ -21,5 +23,8 @@ struct MachineLook {
   };
   std::vector<Waits> waits = {};
 };
+
+/// Between cycles. It changes nothing.
+MachineLook look_at(const MachineParts& parts, const TenantActivity& activity, Cycle now);
 
 }  // namespace terrace

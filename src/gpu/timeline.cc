@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "gpu/gpu.h"
-
 namespace terrace {
 
 namespace {
@@ -15,33 +13,35 @@ constexpr u64 kCountersOfEpoch = 2;
 
 }  // namespace
 
-void Gpu::keep_timeline(u64 most_events) {
-  timeline_events_ = most_events;
-  for (const auto& mmu : mmus_) mmu->keep_walks(most_events / TimelineShares::kWalks / mmus_.size());
-  for (const auto& sm : sms_)
-    sm->load_store().follow_requests(most_events / TimelineShares::kRequests / kSlicesOfRequest / sms_.size());
-  if (turns_ != nullptr) turns_->keep_turns(most_events / TimelineShares::kTurns);
-  if (epochs_ == nullptr) return;
+void TimelineKeeper::keep(const Wiring& wiring, u64 most_events) {
+  most_events_ = most_events;
+  const MachineParts& parts = wiring.parts;
+  for (const auto& mmu : parts.mmus) mmu->keep_walks(most_events / TimelineShares::kWalks / parts.mmus.size());
+  for (const auto& sm : parts.sms)
+    sm->load_store().follow_requests(most_events / TimelineShares::kRequests / kSlicesOfRequest / parts.sms.size());
+  if (wiring.turns != nullptr) wiring.turns->keep_turns(most_events / TimelineShares::kTurns);
+  if (wiring.epochs == nullptr) return;
   epoch_marks_ =
-      std::make_unique<Sampled<EpochMark>>(most_events / TimelineShares::kEpochs / kCountersOfEpoch / tenants_.size());
-  epochs_->listen(
+      std::make_unique<Sampled<EpochMark>>(most_events / TimelineShares::kEpochs / kCountersOfEpoch / parts.tenants);
+  wiring.epochs->listen(
       [this](TenantEpochs tenants, Cycle now) { epoch_marks_->add({now, {tenants.begin(), tenants.end()}}); });
 }
 
-TimelineRecords Gpu::timeline_records() const {
+TimelineRecords TimelineKeeper::records(const Wiring& wiring, const Launches& launches,
+                                        const std::vector<SmDecision>& decisions, Cycle now) const {
   TimelineRecords records;
-  records.ended = now();
-  records.most_events = timeline_events_;
-  records.kernels = &kernels();
-  records.kernels_under_way = launches_->under_way(now());
-  records.decisions = &decisions();
-  if (turns_ != nullptr) {
-    records.turns = turns_->kept_turns();
-    records.open_turn = turns_->open_turn(now());
+  records.ended = now;
+  records.most_events = most_events_;
+  records.kernels = &launches.kernels();
+  records.kernels_under_way = launches.under_way(now);
+  records.decisions = &decisions;
+  if (wiring.turns != nullptr) {
+    records.turns = wiring.turns->kept_turns();
+    records.open_turn = wiring.turns->open_turn(now);
   }
   records.epochs = epoch_marks_.get();
-  for (const auto& mmu : mmus_) records.walks.push_back(mmu->kept_walks());
-  for (const auto& sm : sms_) records.requests.push_back(&sm->load_store().follower()->spans());
+  for (const auto& mmu : wiring.parts.mmus) records.walks.push_back(mmu->kept_walks());
+  for (const auto& sm : wiring.parts.sms) records.requests.push_back(&sm->load_store().follower()->spans());
   return records;
 }
 

@@ -36,9 +36,8 @@ Fbt::Fbt(Scheduler& scheduler, const FbtConfig& config, Wiring wiring)
 
 void Fbt::enable_blame(u32 tenants) {
   blame.enable(tenants);
-  blame.count(ports_.held(), "ports",
-              "misses of the L2 and of the L2 TLB wait for a port; holders: accesses in the same cycle",
-              ports_.ports());
+  ports_.count(blame, "ports",
+               "misses of the L2 and of the L2 TLB wait for a port; holders: accesses in the same cycle");
   look_ups_.keep(blame, ports_.held());
   for (auto& requests : forward_) requests.keep_together(blame, ports_.held());
   parking_.keep(blame, "pages", "misses of the L2 wait for a page to leave the table; holder: the tenant of that page");

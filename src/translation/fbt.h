@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "blame/parking.h"
 #include "blame/waiting.h"
 #include "engine/archive.h"
 #include "engine/funnel.h"
@@ -27,7 +28,6 @@
 #include "engine/scheduler.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
-#include "translation/fbt_parking.h"
 #include "translation/fbt_table.h"
 #include "wire/dram.h"
 #include "wire/fault_list.h"
@@ -281,8 +281,8 @@ class Fbt final : public Unit {
   std::vector<WaitingFunnel<TranslationRequest>> forward_;  // by MMU
   std::vector<Leaving> leaving_;                            // by place: small, and its places are ids
   std::deque<CpuRequest> from_cpu_;
-  FbtParking<FetchRef> parking_{kMostLeaving};  // look-ups that wait for a page to leave
-  std::vector<u32> awaited_;                    // by tenant
+  Parking<FetchRef> parking_{kMostLeaving};  // look-ups that wait for a page to leave
+  std::vector<u32> awaited_;                 // by tenant
   FaultList<SynonymFault> faults_;
   u32 turn_ = 0;  // the input of the forward look-ups that is asked first
 };

@@ -64,7 +64,6 @@ class FbtTable {
               "a page replaces another one in the forward-backward table");
     backward_.fill(entry, number) = {.frame = {number << page_shift_}, .leading = key};
     forward_.fill(forward, key) = entry;
-    ++pages_;
     return entry;
   }
   void remove(u32 entry) {
@@ -72,7 +71,6 @@ class FbtTable {
               backward_.meta(entry).count);
     forward_.invalidate(static_cast<u32>(forward_.find(backward_.meta(entry).leading)));
     backward_.invalidate(entry);
-    --pages_;
   }
 
   bool has(u32 entry, u32 line) const { return !has_vectors_ || (backward_.meta(entry).lines >> line & 1) != 0; }
@@ -100,11 +98,10 @@ class FbtTable {
   }
   /// Whether lines of a page are known one by one; otherwise only their number is.
   bool has_vectors() const { return has_vectors_; }
-  u32 pages() const { return pages_; }
   u32 pages_with_lines() const { return pages_with_lines_; }
   u32 page_shift() const { return page_shift_; }
 
-  void archive(Archive& a) { a(backward_, forward_, pages_, pages_with_lines_); }
+  void archive(Archive& a) { a(backward_, forward_, pages_with_lines_); }
 
  private:
   static u32 place(i32 found) { return found < 0 ? kNone : static_cast<u32>(found); }
@@ -127,7 +124,7 @@ class FbtTable {
   bool has_vectors_;
   TagArray<Page> backward_;
   TagArray<u32> forward_;
-  u32 pages_ = 0, pages_with_lines_ = 0;
+  u32 pages_with_lines_ = 0;
 };
 
 }  // namespace terrace

@@ -46,7 +46,8 @@ Cycle L2Tlb::tick(Cycle now) {
   if (wiring_.merged_warps != nullptr) accept_merged_warps(now);
   accept_results(now);
   look_up(now);
-  if (blame.on()) say_what_inputs_wait_for();
+  // While every miss entry is taken, an input whose first request needs one waits for it, and all others for a port.
+  requests_.lacking(misses_.full() ? held_up_ : nobody_);
   send_misses(now);
   send_replies(now);
   return next_wakeup(now);
@@ -132,32 +133,18 @@ void L2Tlb::accept_merged_warps(Cycle now) {
 
 void L2Tlb::enable_blame(u32 tenants) {
   blame.enable(tenants);
+  std::vector<Resource*> looked_up;
   for (CyclePorts& ports : tlb_ports_) {
-    blame.count(ports.held(), "ports", "requests wait for a port; holders: requests looked up in the same cycle",
-                ports.ports());
-    ports_held_.push_back(&ports.held());
+    ports.count(blame, "ports", "requests wait for a port; holders: requests looked up in the same cycle");
+    looked_up.push_back(&ports.held());
   }
   misses_.count_entries(blame, "misses", "requests wait for a miss entry (MSHR); holders: pages waiting for walks");
-  misses_held_ = {&misses_.entries()};
-  lacks_miss_.assign(held_up_.size(), 0);
-  requests_.keep_inputs(blame, ports_held_);
+  requests_.keep_inputs(blame, std::move(looked_up), misses_.entries());
   for (Resource& mmu : at_mmu_)
     blame.count(mmu, "mmu", "misses wait for an entry in the queue to the MMU; holders: requests in it");
   for (MissPort& port : ports_) port.waiting.keep(blame, at_mmu_[port.mmu]);
   for (OutletRing<Reply>& box : outbox_)
     box.keep(blame, "answers", "answers wait for the link to an SM; holder: the answer that left last");
-}
-
-/// While every miss entry is taken, an input whose first request needs one waits for it, and all others for a port.
-void L2Tlb::say_what_inputs_wait_for() {
-  for (u32 word = 0; word < lacks_miss_.size(); ++word) {
-    const u64 lack = misses_.full() ? held_up_[word] : 0;
-    for (u64 changed = lack ^ lacks_miss_[word]; changed != 0; changed &= changed - 1) {
-      const u32 bit = static_cast<u32>(std::countr_zero(changed));
-      requests_.input_waits_for(word * 64 + bit, lack >> bit & 1 ? misses_held_ : ports_held_);
-    }
-    lacks_miss_[word] = lack;
-  }
 }
 
 void L2Tlb::look_up(Cycle now) {
@@ -251,7 +238,7 @@ void L2Tlb::count_wavefront(const TranslationRequest& request) {
   for (std::size_t i = 0; i < seen_.size(); ++i)
     stats.wavefronts[TenantId(i / sms)] += static_cast<u64>(std::popcount(seen_[i]));
   ++stats.wavefront_epochs;
-  for (const Tlb& tlb : tlbs_) tlb.each_holder([this](TenantId tenant) { ++stats.held[tenant]; });
+  for (const Tlb& tlb : tlbs_) tlb.each_tenant([this](TenantId tenant) { ++stats.held[tenant]; });
   std::fill(seen_.begin(), seen_.end(), 0);
   seen_lookups_ = 0;
 }
@@ -320,7 +307,7 @@ void L2Tlb::archive(Archive& a) {
   a(requests_, tlbs_);
   for (CyclePorts& ports : tlb_ports_) a(ports);
   a(*fill_policy_, bypass_, merged_, misses_, hits_, ports_, at_mmu_, outbox_, sending_, pointer_, held_up_, held_key_,
-    seen_, seen_lookups_, lacks_miss_, blame);
+    seen_, seen_lookups_, blame);
 }
 
 void L2Tlb::explain(std::ostream& out) const {

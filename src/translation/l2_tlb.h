@@ -153,7 +153,6 @@ class L2Tlb final : public Unit {
   void reply(u32 port, const Translation& answer, Cycle now);
   void count_wavefront(const TranslationRequest& request);
   MissPort& port_of(TenantId tenant);
-  void say_what_inputs_wait_for();
   /// What no two look-ups of a cycle have in common, as a bit.
   u64 bank_of(u64 key) const { return u64{1} << (key & (config_.banks - 1)); }
   u32 tlb_number(TenantId tenant) const { return tlbs_.size() == 1 ? 0 : index(tenant); }
@@ -162,7 +161,7 @@ class L2Tlb final : public Unit {
 
   const L2TlbConfig config_;
   Wiring wiring_;
-  WaitingFunnel<TranslationRequest> requests_;
+  LackingFunnel<TranslationRequest> requests_;
   std::vector<Tlb> tlbs_;  // one, or one for each tenant
   std::vector<CyclePorts> tlb_ports_;
   std::vector<u64> taken_banks_;  // by TLB, a bit each: of this cycle
@@ -182,8 +181,6 @@ class L2Tlb final : public Unit {
   std::vector<u64> held_key_;              // by SM: the page of that request
   std::vector<u64> seen_;                  // warps of this epoch, by tenant and SM: an SM may change hands
   u32 seen_lookups_ = 0;
-  std::vector<Resource*> ports_held_, misses_held_;  // what inputs may wait for
-  std::vector<u64> lacks_miss_;                      // inputs that wait for a miss entry, a bit each
 };
 
 }  // namespace terrace

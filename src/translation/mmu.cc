@@ -315,8 +315,7 @@ void Mmu::flush_page(u64 key) {
 
 void Mmu::enable_blame(u32 tenants) {
   blame.enable(tenants);
-  blame.count(intake_.held(), "intake", "requests wait to be accepted; holders: requests accepted in the same cycle",
-              intake_.ports());
+  intake_.count(blame, "intake", "requests wait to be accepted; holders: requests accepted in the same cycle");
   queues_->keep(blame);
   Resource* const accepts[] = {&intake_.held()};
   requests_.keep_inputs(blame, accepts);

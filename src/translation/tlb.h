@@ -81,9 +81,9 @@ class Tlb {
   }
   /// Names the tenant of every entry that is in use.
   template <class F>
-  void each_holder(F&& holder) const {
+  void each_tenant(F&& tenant) const {
     for (u32 entry = 0; holds_any_ && entry < tags_.entries(); ++entry) {
-      if (tags_.valid(entry)) holder(tenant_of_key(tags_.key(entry)));
+      if (tags_.valid(entry)) tenant(tenant_of_key(tags_.key(entry)));
     }
   }
 

@@ -56,7 +56,8 @@ class WalkOrder {
   virtual Walk pop(Cycle now) = 0;
   virtual u32 size() const = 0;
   virtual void started(const Walk& /*walk*/) {}
-  /// No walk waits while more than so many younger ones of its queue are given out.
+  /// A promise, which the contract suite holds it to and nobody else asks for: no walk waits while more than so many younger
+  /// ones of its queue are given out.
   static constexpr u64 kUnbounded = ~u64{0};
   virtual u64 most_passed() const = 0;
   /// What changes while it runs, for checkpoints; `{}` when nothing does. Between cycles only.

@@ -1,5 +1,4 @@
-// Walkers and the queues in front of them, as the walk scheduler orders them, and who holds both. Where walkers have
-// owners, a walk waits for those of its own tenant only: the others may take it, but owe it nothing.
+// Walkers and the queues in front of them, as the walk scheduler orders them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "blame/blame.h"
+#include "blame/served_queues.h"
 #include "translation/walk_scheduler.h"
 
 namespace terrace {
 
-class WalkQueues : public WaitBook {
+class WalkQueues {
  public:
   WalkQueues(std::unique_ptr<WalkScheduler> scheduler, u32 walkers);
 
@@ -32,31 +31,20 @@ class WalkQueues : public WaitBook {
   WalkScheduler& scheduler() const { return *scheduler_; }
 
   /// Entries of the queues that a walk of this tenant may use.
-  Resource& entries(TenantId tenant) { return entries_[group_of(tenant)]; }
-  /// Books are kept from now on.
+  Resource& entries(TenantId tenant) { return waits_.entries(tenant); }
+  /// From now on: who waits for whom.
   void keep(Blame& blame);
 
-  void archive(Archive& a) { a(*scheduler_, idle_, busy_, serves_, entries_, serving_, queued_); }
+  void archive(Archive& a) { a(*scheduler_, idle_, busy_, serves_, waits_); }
 
  private:
-  /// Tenants that share all queues and walkers are one group; where walkers have owners each is its own.
-  u32 group_of(TenantId tenant) const { return entries_.size() == 1 ? 0 : index(tenant); }
-  u32 group_of_walker(u32 walker) const;
-  void count_walkers();
-  void enter_late(Cycle) override {}
-  void visit(Cycle now, const Waiting& waits) const override;
+  ServedQueues::Servers servers() const;
 
   std::unique_ptr<WalkScheduler> scheduler_;
   WalkerSet idle_;
   u32 busy_ = 0;
-  std::vector<TenantId> serves_;             // by walker, unless it is idle
-  std::vector<Resource> entries_, serving_;  // by group
-  std::vector<Blame::Group> waiting_;        // likewise: walks in queues
-  // Schedulers do not show what waits in them. By tenant: how many, and their cycles of arrival summed.
-  struct Queued {
-    u64 walks = 0, since = 0;
-  };
-  std::vector<Queued> queued_;
+  std::vector<TenantId> serves_;  // by walker, unless it is idle
+  ServedQueues waits_;
 };
 
 }  // namespace terrace

@@ -72,7 +72,8 @@ class WalkScheduler {
   virtual u32 waiting() const = 0;
   /// What changes while it runs, its queues included, but for statistics, for checkpoints. Between cycles only.
   virtual void archive(Archive& a) = 0;
-  /// Whether this walker ever serves this tenant's walks.
+  /// Whether this walker ever serves this tenant's walks: what the contract above means by "may take". Only the contract suite
+  /// (tests/contract) asks; the MMU does what `place` and `next` say.
   virtual bool may_serve(u32 /*walker*/, TenantId /*tenant*/) const { return true; }
   /// Whose walks count on this walker while they wait (blame charges those whom it serves); nothing: everybody's do.
   virtual std::optional<TenantId> owner(u32 /*walker*/) const { return std::nullopt; }

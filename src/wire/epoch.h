@@ -1,5 +1,5 @@
-// What tenants did in the last epoch, for policies that go by it. The epoch controller publishes between cycles, from
-// what units counted; everybody may read.
+// What tenants did in the last epoch, for policies that go by it. The epoch controller gathers it from what units counted and
+// tells it to whom it concerns, between cycles.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "engine/archive.h"
-#include "engine/bulletin.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -51,28 +49,5 @@ inline TenantEpoch difference(const TenantEpoch& after, const TenantEpoch& befor
 
 /// What every tenant did in the epoch that has ended, by tenant.
 using TenantEpochs = std::span<const TenantEpoch>;
-
-class EpochBoard {
- public:
-  explicit EpochBoard(u32 tenants) : tenants_(tenants) {}
-
-  u32 tenants() const { return static_cast<u32>(tenants_.size()); }
-  /// Epochs that have ended.
-  u64 epochs(Cycle now) const { return epochs_.read(now); }
-  /// What a tenant did in the last of them; nothing before the first.
-  const TenantEpoch& last(TenantId tenant, Cycle now) const { return tenants_[index(tenant)].read(now); }
-
-  /// For the epoch controller: before cycle `now`, so that cycle `now` sees it.
-  void publish(TenantId tenant, const TenantEpoch& values, Cycle now) {
-    tenants_[index(tenant)].publish(now - 1, values);
-  }
-  void publish_end(u64 epochs, Cycle now) { epochs_.publish(now - 1, epochs); }
-
-  void archive(Archive& a) { a(tenants_, epochs_); }
-
- private:
-  std::vector<Bulletin<TenantEpoch>> tenants_;
-  Bulletin<u64> epochs_{0};
-};
 
 }  // namespace terrace

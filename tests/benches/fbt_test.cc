@@ -14,6 +14,7 @@
 #include "engine/rng.h"
 #include "stats/result_leaves.h"
 #include "stats/stat_tree.h"
+#include "support/fbt_pages.h"
 #include "support/part_state.h"
 
 namespace terrace {
@@ -324,7 +325,7 @@ TEST(FbtBench, AnotherLineOfTheLeadingPageIsFetchedToo) {
   bench.run();
   EXPECT_EQ(bench.sent_at(line_of(3, 5)), 100 + FbtBench::kFetch);
   EXPECT_EQ(bench.count(&FbtStats::leading), 1u);
-  EXPECT_EQ(bench.unit->table().pages(), 1u);
+  EXPECT_EQ(pages_of(bench.unit->table()), 1u);
   EXPECT_TRUE(bench.tracks(line_of(3, 4)));
   EXPECT_TRUE(bench.tracks(line_of(3, 5)));
   EXPECT_FALSE(bench.tracks(line_of(3, 6)));
@@ -372,7 +373,7 @@ TEST(FbtBench, ASynonymIsReplayedEveryTime) {
   bench.run();
   EXPECT_EQ(bench.count(&FbtStats::synonyms), 3u);
   EXPECT_EQ(bench.commands[bench.map.slice_of(name(line_of(4, 2)))].seen.size(), 3u);
-  EXPECT_EQ(bench.unit->table().pages(), 1u) << "only one of the names has an entry";
+  EXPECT_EQ(pages_of(bench.unit->table()), 1u) << "only one of the names has an entry";
   EXPECT_FALSE(bench.tracks(line_of(4, 2)));
 }
 
@@ -419,7 +420,7 @@ TEST(FbtBench, APageKeepsItsEntryWhenItsLastLineLeaves) {
   bench.fetch(0, line_of(3, 0));
   bench.tell(100, Notice::kDropped, line_of(3, 0));
   bench.run();
-  EXPECT_EQ(bench.unit->table().pages(), 1u);
+  EXPECT_EQ(pages_of(bench.unit->table()), 1u);
   EXPECT_EQ(bench.unit->table().pages_with_lines(), 0u);
   EXPECT_EQ(bench.unit->stats.evictions.value, 0u);
 }
@@ -559,7 +560,7 @@ TEST(FbtBench, AShootdownOfAllPagesEndsWhateverThePlaceOfTheCpusRequests) {
     EXPECT_EQ(bench.unit->stats.flushes.value, 1u);
     EXPECT_EQ(bench.unit->stats.shootdowns.value, 32u) << "one for each page that was there";
     EXPECT_EQ(bench.unit->stats.shootdowns_done.value, 32u);
-    EXPECT_EQ(bench.unit->table().pages(), 10u) << "those that came later";
+    EXPECT_EQ(pages_of(bench.unit->table()), 10u) << "those that came later";
     for (u64 page = 0; page < 32; ++page) EXPECT_FALSE(bench.tracks(line_of(page, page % 3))) << page;
   }
 }
@@ -860,7 +861,7 @@ TEST(FbtBench, AsPartsALargePageHasAnEntryForEach4KbThatIsTouched) {
   bench.fetch(100, line_of(16 + 7, 1));
   bench.run();
   EXPECT_EQ(bench.asked_tlb.seen[0].what.key, page_key(kTenant, 16, 1)) << "the L2 TLB has large pages";
-  EXPECT_EQ(bench.unit->table().pages(), 2u);
+  EXPECT_EQ(pages_of(bench.unit->table()), 2u);
   EXPECT_EQ(bench.sent[bench.map.slice_of(name(line_of(18, 5)))].seen[0].what.line,
             (PhysAddr{bench.frame_of(1).raw + (2 * kLinesPerPage + 5) * kLineBytes}));
   const u32 entry = bench.unit->table().by_page(page_key(kTenant, 12, 18));
@@ -888,7 +889,7 @@ TEST(FbtBench, AsACounterALargePageHasOneEntryAndEverySliceLooksForItsLines) {
   bench.fetch(10, first + 300);
   bench.fetch(200, 5 * end);
   bench.scheduler.run(300);
-  ASSERT_EQ(bench.unit->table().pages(), 1u);
+  ASSERT_EQ(pages_of(bench.unit->table()), 1u);
   EXPECT_EQ(bench.unit->table()[0].count, 2u);
   for (const u32 slice : {0u, 1u}) {
     ASSERT_EQ(bench.commands[slice].seen.size(), 1u);
@@ -924,7 +925,7 @@ TEST(FbtBench, APageThatMovesLosesItsEntry) {
   bench.run();
   bench.unit->forget_line(name(line_of(3, 0)), bench.scheduler.now());
   bench.unit->forget_page(bench.key(3), bench.scheduler.now());
-  EXPECT_EQ(bench.unit->table().pages(), 0u);
+  EXPECT_EQ(pages_of(bench.unit->table()), 0u);
   bench.same_as[3] = 77;
   bench.fetch(bench.scheduler.now(), line_of(3, 0));
   bench.run();
@@ -953,7 +954,7 @@ TEST(FbtBench, ALargePageThatMovesLosesTheEntriesOfAllItsParts) {
   for (const u64 part : {16u, 18u, 31u, 32u}) bench.tell(200 + part, Notice::kDropped, line_of(part, 0));
   bench.run();
   bench.unit->forget_page(page_key(kTenant, 16, 1), bench.scheduler.now());
-  EXPECT_EQ(bench.unit->table().pages(), 1u) << "the last one is of another page";
+  EXPECT_EQ(pages_of(bench.unit->table()), 1u) << "the last one is of another page";
   EXPECT_NE(bench.unit->table().by_page(page_key(kTenant, 12, 32)), FbtTable::kNone);
 }
 
@@ -1036,7 +1037,7 @@ TEST(FbtBench, AShootdownThatIsWaitedForEndsWithItsAcknowledgement) {
   EXPECT_TRUE(bench.unit->shooting_down(kTenant)) << "its line is still in the L2";
   bench.run();
   EXPECT_FALSE(bench.unit->shooting_down(kTenant));
-  EXPECT_EQ(bench.unit->table().pages(), 0u);
+  EXPECT_EQ(pages_of(bench.unit->table()), 0u);
 }
 
 // ---- Who waits for whom ----

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
 
 #include "support/paths.h"
 #include "support/program.h"
@@ -98,6 +102,72 @@ TEST(Reference, PagesAreCurrent) {
     EXPECT_EQ(read_file(path), said({"list", page, "--markdown"})) << "run scripts/update_reference";
   }
 }
+
+/// The lines of one policy in a list of those of a slot: its own, and those of its parameters.
+std::string lines_of(const std::string& policy, const std::string& list) {
+  const std::size_t first = list.find("  " + policy + ": ");
+  if (first == std::string::npos) return "";
+  std::size_t end = list.find('\n', first) + 1;
+  while (list.compare(end, 4, "    ") == 0) end = list.find('\n', end) + 1;
+  return list.substr(first, end - first);
+}
+std::string without(const std::string& part, std::string text) {
+  const std::size_t at = text.find(part);
+  return part.empty() || at == std::string::npos ? text : text.erase(at, part.size());
+}
+
+/// A policy that docs/add_a_policy.md adds, and which list shows it.
+struct AddedPolicy {
+  std::string name, list;
+};
+void PrintTo(const AddedPolicy& added, std::ostream* out) {
+  *out << added.name;
+}
+class ThePageThatAddsAPolicy : public testing::TestWithParam<AddedPolicy> {
+ protected:
+  /// The output of `terrace list` as the page shows it.
+  std::string shown() const {
+    const std::string page = read_file(source_folder() + "/docs/add_a_policy.md");
+    const std::string command = "build/dev/terrace list " + GetParam().list + "\n```\n\n```\n";
+    const std::size_t at = page.find(command);
+    EXPECT_NE(at, std::string::npos) << "the page does not show this list";
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + command.size();
+    return page.substr(begin, page.find("```\n", begin) - begin);
+  }
+  std::string its_lines() const { return lines_of(GetParam().name, shown()); }
+};
+
+TEST_P(ThePageThatAddsAPolicy, ShowsTheOtherPoliciesOfTheSlotAsTheyAreListed) {
+  ASSERT_NE(its_lines(), "") << "the page does not show the policy that it adds";
+  const std::string listed = said({"list", GetParam().list});
+  EXPECT_EQ(without(its_lines(), shown()), without(lines_of(GetParam().name, listed), listed));
+}
+
+TEST_P(ThePageThatAddsAPolicy, ShowsTheNewOneAsItsCodeDescribesIt) {
+  const std::string code = read_file(source_folder() + "/docs/examples/" + GetParam().name + ".cc");
+  const auto in_code = [&](const std::string& text) { return code.find(text) != std::string::npos; };
+  std::istringstream lines(its_lines());
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(in_code('"' + line.substr(line.find(": ") + 2) + '"')) << line;
+  std::smatch parts;
+  while (std::getline(lines, line)) {
+    ASSERT_TRUE(std::regex_match(line, parts, std::regex(R"(    (\w+) = (\w+): (.*) \((.*)\))"))) << line;
+    EXPECT_TRUE(in_code(fmt::format("{} = {};", parts[1].str(), parts[2].str()))) << line;
+    EXPECT_TRUE(in_code('"' + parts[3].str() + '"')) << line;
+    const std::string values = parts[4];
+    if (values != "true or false") {
+      ASSERT_TRUE(std::regex_match(values, parts, std::regex(R"(a whole number from (\d+) to (\d+))"))) << line;
+      EXPECT_TRUE(in_code(fmt::format("in({}, {})", parts[1].str(), parts[2].str()))) << line;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ThePageThatAddsAPolicy,
+                         testing::Values(AddedPolicy{"turns", "warp_scheduler"},
+                                         AddedPolicy{"leaf_bypass", "admission"}, AddedPolicy{"busiest", "partition"}),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace terrace

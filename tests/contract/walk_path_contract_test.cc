@@ -1,68 +1,83 @@
-// What every walk path owes whoever saves a machine. What it owes a machine that runs is in
+// What every walk path owes its walkers, and whoever saves a machine. What whole machines show of it is in
 // memory_policy_contract_test.cc.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "contract/policy_calls.h"
 #include "engine/rng.h"
-#include "support/part_state.h"
 #include "translation/walk_path.h"
 
 namespace terrace {
 namespace {
 
-using Case = std::tuple<std::string, u32>;  // policy, tenants
+class Reads {
+ public:
+  Reads(u64 seed, u32 tenants) : rng_(seed, "reads"), epochs_(seed, "epochs"), tenants_(tenants) {}
 
-class EveryWalkPath : public testing::TestWithParam<Case> {
- protected:
-  static std::unique_ptr<WalkPath> make() {
-    return Registry<WalkPath>::instance().make(std::get<0>(GetParam()),
-                                               {.tenants = std::get<1>(GetParam()), .seed = 1});
+  WalkPath::Way step(WalkPath& path) {
+    return path.choose({.line = {rng_.below(1'000) * 128},
+                        .walker = static_cast<u32>(rng_.below(16)),
+                        .tenant = TenantId(rng_.below(tenants_)),
+                        .level = static_cast<u8>(1 + rng_.below(kWalkLevels))});
   }
-};
-
-TEST_P(EveryWalkPath, AFreshOneThatGetsItsStateGoesOnAlike) {
-  constexpr u32 kSteps = 20'000, kEpoch = 300, kTwin = 1'130;
-  Rng rng(10, "reads");
-  const u32 tenants = std::get<1>(GetParam());
-  const auto path = make();
-  std::unique_ptr<WalkPath> twin;
-  for (u32 step = 0; step < kSteps; ++step) {
-    if (step % kTwin == 0) {
-      ASSERT_NO_FATAL_FAILURE(renew_twin(*path, twin, make()));
-    }
-    if (step % kEpoch == kEpoch - 1) {
-      std::vector<TenantEpoch> epochs(tenants);
+  /// In every eighth one nobody does anything.
+  void epoch(WalkPath& path) {
+    std::vector<TenantEpoch> epochs(tenants_);
+    if (++number_ % 8 != 0) {
       for (TenantEpoch& epoch : epochs) {
         epoch.l2_requests = 1'000;
         epoch.l2_hits = 500;
         for (u32 level = 0; level < kWalkLevels; ++level) {
-          epoch.walk_lookups[level] = rng.below(120 / tenants);
-          epoch.walk_hits[level] = rng.below(epoch.walk_lookups[level] + 1);
+          epoch.walk_lookups[level] = epochs_.below(120 / tenants_);
+          epoch.walk_hits[level] = epochs_.below(epoch.walk_lookups[level] + 1);
         }
       }
-      path->epoch(epochs);
-      twin->epoch(epochs);
     }
-    const WalkRead read{.line = {rng.below(1'000) * 128},
-                        .walker = static_cast<u32>(rng.below(16)),
-                        .tenant = TenantId(rng.below(tenants)),
-                        .level = static_cast<u8>(1 + rng.below(kWalkLevels))};
-    const WalkPath::Way way = path->choose(read);
-    ASSERT_EQ(twin->choose(read), way) << "in step " << step;
-    ASSERT_TRUE(path->uses(way));
+    path.epoch(epochs);
+  }
+
+ private:
+  Rng rng_, epochs_;
+  u32 tenants_, number_ = 0;
+};
+
+class EveryWalkPath : public testing::TestWithParam<PolicyAndTenants> {
+ protected:
+  static std::unique_ptr<WalkPath> make() {
+    return Registry<WalkPath>::instance().make(std::get<0>(GetParam()), {.tenants = tenants(), .seed = 1});
+  }
+  static u32 tenants() { return std::get<1>(GetParam()); }
+};
+
+TEST_P(EveryWalkPath, TakesOnlyWaysForWhichTheMachineWasWired) {
+  const auto path = make();
+  const bool uses[] = {path->uses(WalkPath::Way::kL2), path->uses(WalkPath::Way::kMemory)};
+  EXPECT_TRUE(uses[0] || uses[1]);
+  Reads reads(5, tenants());
+  for (u32 step = 0; step < 10'000; ++step) {
+    if (step % 250 == 249) reads.epoch(*path);
+    const WalkPath::Way way = reads.step(*path);
+    ASSERT_TRUE(way == WalkPath::Way::kL2 ? uses[0] : uses[1]) << "in step " << step;
+    ASSERT_EQ(path->uses(WalkPath::Way::kL2), uses[0]) << "it is asked once";
+    ASSERT_EQ(path->uses(WalkPath::Way::kMemory), uses[1]) << "it is asked once";
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const std::string& name : Registry<WalkPath>::instance().names())
-    for (u32 tenants = 1; tenants <= 5; ++tenants) all.emplace_back(name, tenants);
-  return all;
+TEST_P(EveryWalkPath, DependsOnNothingButItsCalls) {
+  expect_nothing_but_calls_to_count<Reads>(tenants(), make);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registered, EveryWalkPath, testing::ValuesIn(cases()), [](const auto& tested) {
-  return std::get<0>(tested.param) + "_" + std::to_string(std::get<1>(tested.param)) + "_tenants";
-});
+TEST_P(EveryWalkPath, NeedsNoEpochsUnlessItSaysSo) {
+  if (make()->by_epochs()) GTEST_SKIP() << "it says so";
+  expect_epochs_to_change_nothing<Reads>(tenants(), make);
+}
+
+TEST_P(EveryWalkPath, AFreshOneThatGetsItsStateGoesOnAlike) {
+  expect_a_fresh_one_to_go_on_alike<Reads>(tenants(), make);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryWalkPath, testing::ValuesIn(policies_and_tenants<WalkPath>()),
+                         policy_and_tenants_name);
 
 }  // namespace
 }  // namespace terrace

@@ -16,6 +16,7 @@
 #include "papers/designs.h"
 #include "papers/vc_cost.h"
 #include "stats/stat_tree.h"
+#include "support/fbt_pages.h"
 #include "sweep/mix_lists.h"
 #include "timing/crowd.h"
 #include "timing/tenant_runs.h"
@@ -330,7 +331,7 @@ TEST(Claim, vc_mech_shootdown) {
   EXPECT_EQ(l2.fbt->stats.l1_checks.value, 2u) << "every L1, once";
   l2.fbt->shoot_down_all(l2.scheduler.now());
   l2.run();
-  EXPECT_EQ(l2.fbt->table().pages(), 0u) << "all entries: the caches are empty";
+  EXPECT_EQ(pages_of(l2.fbt->table()), 0u) << "all entries: the caches are empty";
 }
 
 TEST(Claim, vc_mech_leading_address) {
@@ -358,7 +359,7 @@ TEST(Claim, vc_mech_synonym_replay) {
   EXPECT_EQ(l2.kept_as, (std::vector<LineKey>{name(0), name(0), name(3), name(3), name(3)}));
   EXPECT_EQ(l2.count(&FbtStats::synonyms), 3u);
   EXPECT_EQ(l2.count(&FbtStats::new_pages) + l2.count(&FbtStats::leading), 2u) << "lines that memory was asked for";
-  EXPECT_EQ(l2.fbt->table().pages(), 1u);
+  EXPECT_EQ(pages_of(l2.fbt->table()), 1u);
 }
 
 TEST(Claim, vc_mech_rw_synonym_fault) {

@@ -59,7 +59,7 @@ void expect_exec_speed(const std::string& name, double floor) {
     config.count = false;
     FunctionalRunner runner(machine, config);
     runner.run(program, memory);
-    return runner.executed();
+    return runner.counts().warp_instructions;
   });
 }
 

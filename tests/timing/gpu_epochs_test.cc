@@ -1,4 +1,4 @@
-// Epochs: what is published at their end, and that they change nothing by themselves.
+// Epochs: what is told at their end, and that they change nothing by themselves.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -28,19 +28,7 @@ ScriptedTenant loads(u32 rounds, u32 blocks) {
           .blocks = blocks};
 }
 
-TEST(EpochBoard, ShowsWhatWasPublishedBeforeACycleFromThatCycleOn) {
-  EpochBoard board(2);
-  EXPECT_EQ(board.last(TenantId(1), 0), TenantEpoch{}) << "nothing before the first";
-  board.publish(TenantId(1), {.cycles = 100, .warp_instructions = 7}, 100);
-  board.publish_end(1, 100);
-  EXPECT_EQ(board.last(TenantId(1), 99).warp_instructions, 0u) << "not in the cycle that is over";
-  EXPECT_EQ(board.last(TenantId(1), 100).warp_instructions, 7u);
-  EXPECT_EQ(board.last(TenantId(0), 100).warp_instructions, 0u);
-  EXPECT_EQ(board.epochs(99), 0u);
-  EXPECT_EQ(board.epochs(100), 1u);
-}
-
-TEST(Epochs, PublishWhatEachTenantDid) {
+TEST(Epochs, TellWhatEachTenantDid) {
   struct Seen {
     Cycle at;
     std::vector<TenantEpoch> epoch;

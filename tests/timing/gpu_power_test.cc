@@ -51,6 +51,15 @@ Stats without_power(Stats stats) {
   return stats;
 }
 
+/// Statistics that are neither energies nor what SMs without power count: their cycles, and their L1s, which are lost.
+Stats without_gating(Stats stats) {
+  stats = without_power(std::move(stats));
+  std::erase_if(stats, [](const auto& entry) {
+    return entry.first.starts_with("gpu.partition.gated") || entry.first.ends_with(".l1.invalidations");
+  });
+  return stats;
+}
+
 /// The sum over names that begin and end so.
 u64 sum_of(const Stats& stats, const std::string& beginning, const std::string& end) {
   u64 sum = 0;
@@ -288,40 +297,41 @@ TEST(GpuPower, TensorInstructionsCostByTheirWork) {
   EXPECT_EQ(stats.at("gpu.power.tensor{tenant=0}"), instructions * 4 * 700);
 }
 
-/// One block, which needs one SM of 24.
+/// One block, which needs one SM of 24. At the end of the first epoch its tenant keeps that SM, and all others become nobody's:
+/// gated, or idle.
 struct GatedRun {
-  std::string digest;
   Stats stats;
   Cycle end;
 };
-GatedRun gated_run(std::optional<Cycle> gated_from) {
-  GpuConfig config = machine_with("cd_24sm", {}, {"tenancy.launch_gap=0"});
+GatedRun gated_run(Cycle epoch, bool gated) {
+  const GpuConfig config = machine_with("cd_24sm", {}, {"tenancy.launch_gap=0", fmt::format("run.epoch={}", epoch)});
   ScriptedTenant tenant;
   tenant.script = {{plain_inst(InstClass::kInteger, {1}, {1})}};
   tenant.rounds = 100;
-  ScriptedTenants tenants(config, {tenant});
-  Gpu& gpu = tenants.gpu();
-  // SM 0 runs the only block. The tenant keeps it; all others are nobody's, and gated from some cycle on.
-  Power::Sms sms;
-  sms.owned_cycles = [](u32 sm, TenantId, Cycle now) { return sm == 0 ? now : 0; };
-  if (gated_from)
-    sms.gated_cycles = [from = *gated_from](u32 sm, Cycle now) { return sm == 0 ? 0 : now - std::min(now, from); };
-  gpu.replace_ownership(sms);
-  gpu.run({});
-  return {gpu.stats().digest(), stats_of(gpu), gpu.now()};
+  const auto divide = [gated](const SmPartitioner::Situation& now, SmPlan plan) {
+    if (now.occasion != SmPartitioner::Occasion::kEpoch) return plan;
+    for (u32 sm = 1; sm < plan.sms.size(); ++sm) plan.sms[sm] = {.gated = gated};
+    return plan;
+  };
+  ScriptedTenants tenants(config, {tenant}, {}, std::make_unique<ScriptedPartitioner>(divide));
+  tenants.gpu().run({});
+  return {stats_of(tenants.gpu()), tenants.gpu().now()};
 }
 
 TEST(GpuPower, GatingIdleSmsChangesNothingButTheirPower) {
-  const Cycle from = 700;
-  const GatedRun open = gated_run(std::nullopt), gated = gated_run(from);
+  const Cycle from = 350;
+  const GatedRun open = gated_run(from, false), gated = gated_run(from, true);
   ASSERT_GT(open.end, from);
-  EXPECT_EQ(open.digest, gated.digest);
-  EXPECT_EQ(without_power(open.stats), without_power(gated.stats));
+  EXPECT_EQ(open.end, gated.end);
+  for (const auto& [name, value] : without_gating(open.stats)) EXPECT_EQ(gated.stats.at(name), value) << name;
+  EXPECT_EQ(sum_of(gated.stats, "gpu.sm.", ".l1.invalidations"),
+            sum_of(open.stats, "gpu.sm.", ".l1.invalidations") + 23);
   const auto static_energy = [](u64 cycles) { return cycles * 3'000'000 / 700; };  // 3 W at 700 MHz
-  EXPECT_EQ(open.stats.at("gpu.power.unowned_sms"), static_energy(23 * open.end));
-  EXPECT_EQ(gated.stats.at("gpu.power.unowned_sms"), static_energy(23 * from));
-  const u64 saved = static_energy(23 * open.end) - static_energy(23 * from);
+  const u64 saved = static_energy(23 * (open.end - from));
+  EXPECT_EQ(open.stats.at("gpu.power.unowned_sms"), saved);
+  EXPECT_EQ(gated.stats.at("gpu.power.unowned_sms"), 0u);
   for (const auto& [name, value] : open.stats) {
+    if (!is_power(name)) continue;
     const bool falls = name == "gpu.power.unowned_sms" || name == "gpu.power.nobody" || name == "gpu.power.total";
     EXPECT_EQ(gated.stats.at(name), falls ? value - saved : value) << name;
   }

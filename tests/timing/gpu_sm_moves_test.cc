@@ -318,7 +318,7 @@ std::unique_ptr<SmPartitioner> restless() {
 TEST(SmsThatMove, ObeyTheLaws) {
   const std::vector<ScriptedTenant> scripts{busy(50, 60), busy(30, 90)};
   std::string straight;
-  for (const Scheduler::Options options :
+  for (const Scheduler::Options& options :
        {Scheduler::Options{}, {.sleep = false}, {.permute_seed = 1}, {.sleep = false, .permute_seed = 2}}) {
     ScriptedTenants tenants(small_machine(), scripts, options, restless());
     tenants.gpu().run({.relaunch = false});

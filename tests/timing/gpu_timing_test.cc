@@ -267,14 +267,23 @@ TEST(Deadlocks, SayWhoWaitsForWhat) {
 /// Stands in for a unit: does what that one does until `stop`, and then nothing, so that its links are never drained.
 class StopsAt final : public Unit {
  public:
-  StopsAt(Gpu& gpu, const std::string& name, Cycle stop) : stop_(stop), real_(gpu.replace_unit(name, *this)) {}
-  Cycle tick(Cycle now) override { return now < stop_ ? real_.tick(now) : kNever; }
-  void commit(Cycle now) override { real_.commit(now); }
-  void explain(std::ostream& out) const override { real_.explain(out); }
+  StopsAt(std::string name, Cycle stop) : name_(std::move(name)), stop_(stop) {}
+  Cycle tick(Cycle now) override { return now < stop_ ? real_->tick(now) : kNever; }
+  void commit(Cycle now) override { real_->commit(now); }
+  void explain(std::ostream& out) const override { real_->explain(out); }
+
+  Scheduler::Options options() {
+    return {.stand_in = [this](const std::string& name, Unit& unit) -> Unit& {
+      if (name != name_) return unit;
+      real_ = &unit;
+      return *this;
+    }};
+  }
 
  private:
+  std::string name_;
   Cycle stop_;
-  Unit& real_;
+  Unit* real_ = nullptr;
 };
 
 /// What the report says when a unit stops draining its links while two warps load 64 lines each.
@@ -287,8 +296,8 @@ std::string report_when_stopped(const std::string& unit, Cycle stop) {
       memory_inst(MemoryAction::kLoad, MemorySpace::kGlobal, 4, {1}, {2}),
       [](const ScriptPlace& at, u32 lane) { return GuestMemory::kBase + (at.warp * 64 + at.round * 32 + lane) * 128; }};
   ScriptedStream stream({scattered}, 2);
-  Gpu gpu(config, {{"script", &program, &memory, &stream, {0}}});
-  StopsAt stand_in(gpu, unit, stop);
+  StopsAt stand_in(unit, stop);
+  Gpu gpu(config, {{"script", &program, &memory, &stream, {0}}}, stand_in.options());
   try {
     gpu.run({});
   } catch (const Deadlock& deadlock) {

@@ -157,7 +157,7 @@ class SparseMemoryOn : public ::testing::TestWithParam<Shape> {
 
 TEST_P(SparseMemoryOn, ARunReadsAndWritesAtBothEndsOf48Bits) {
   std::vector<u64> cycles;
-  for (const Scheduler::Options options :
+  for (const Scheduler::Options& options :
        {Scheduler::Options{}, Scheduler::Options{.sleep = false, .permute_seed = 3}}) {
     Alone alone(config(), both_ends(), options);
     EXPECT_EQ(alone.run(), "");

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "blame/waiting.h"
-#include "engine/bulletin.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
 #include "engine/miss_table.h"
@@ -244,10 +243,10 @@ struct Pulses {
 TEST(ArchiveOfTheEngine, ASchedulerGoesOnWithAnyNumberOfThreadsAndInAnyOrder) {
   Pulses undisturbed;
   undisturbed.scheduler.run(14'000);
-  for (const Scheduler::Options from : {Scheduler::Options{}, Scheduler::Options{.threads = 2, .share_from = 1},
-                                        Scheduler::Options{.permute_seed = 3}}) {
-    for (const Scheduler::Options to : {Scheduler::Options{}, Scheduler::Options{.threads = 3, .share_from = 1},
-                                        Scheduler::Options{.sleep = false}}) {
+  for (const Scheduler::Options& from : {Scheduler::Options{}, Scheduler::Options{.threads = 2, .share_from = 1},
+                                         Scheduler::Options{.permute_seed = 3}}) {
+    for (const Scheduler::Options& to : {Scheduler::Options{}, Scheduler::Options{.threads = 3, .share_from = 1},
+                                         Scheduler::Options{.sleep = false}}) {
       Pulses first(from), second(to);
       first.scheduler.run(5'011);
       const std::vector<std::byte> bytes = saved(first);

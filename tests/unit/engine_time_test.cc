@@ -1,4 +1,4 @@
-// Time: clock domains, the scheduler, links and bulletins.
+// Time: clock domains, the scheduler and links.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <ostream>
 #include <vector>
 
-#include "engine/bulletin.h"
 #include "engine/clock.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
@@ -295,15 +294,6 @@ TEST(Funnel, AgreesWithALinkPerProducerUnderAnyOrderOfTicks) {
     EXPECT_EQ(straight, run({.sleep = false, .permute_seed = seed}));
   }
   for (const u32 threads : {2u, 4u}) EXPECT_EQ(straight, run({.threads = threads, .share_from = 1}));
-}
-
-TEST(Bulletin, IsReadFromTheNextCycleOn) {
-  Bulletin<int> bulletin(1);
-  bulletin.publish(10, 2);
-  EXPECT_EQ(bulletin.read(10), 1);
-  bulletin.publish(10, 3);
-  EXPECT_EQ(bulletin.read(10), 1) << "a second value in one cycle must not uncover the first";
-  EXPECT_EQ(bulletin.read(11), 3);
 }
 
 TEST(Rng, StreamsAreNamedAndRepeatable) {

@@ -246,7 +246,7 @@ u64 key(u32 tenant, u64 page, u32 shift = 12) {
 
 u32 held_by(const Tlb& tlb, TenantId tenant) {
   u32 held = 0;
-  tlb.each_holder([&](TenantId holder) { held += holder == tenant; });
+  tlb.each_tenant([&](TenantId holder) { held += holder == tenant; });
   return held;
 }
 

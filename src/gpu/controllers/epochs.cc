@@ -17,12 +17,10 @@ void Epochs::act(Cycle now) {
     epochs[i] = difference(after, before_[i]);
     epochs[i].cycles = now - ended_;
     add_peaks(tenant, epochs[i]);
-    wiring_.board.publish(tenant, epochs[i], now);
     before_[i] = after;
   }
   for (const auto& sm : wiring_.sms) sm->begin_epoch();
   for (const auto& mmu : wiring_.mmus) mmu->begin_epoch();
-  wiring_.board.publish_end(now / wiring_.length, now);
   for (const auto& listener : listeners_) listener(epochs, now);
   if (series_) {
     wiring_.settle();

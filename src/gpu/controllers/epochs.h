@@ -1,6 +1,5 @@
 // Epochs: stretches of run.epoch cycles, counted from the first cycle of the run. At the end of each, what every tenant
-// did in it is published on the epoch board, policies that use epochs are told, and, when a timeline is wanted, every
-// statistic is sampled.
+// did in it is told to those that go by epochs, and, when a timeline is wanted, every statistic is sampled.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,16 +22,16 @@ class Epochs final : public Controller {
  public:
   struct Wiring {
     Cycle length;
-    EpochBoard& board;
+    u32 tenants;
     const std::vector<std::unique_ptr<Sm>>& sms;
     const TenantActivity& activity;
     const std::vector<std::unique_ptr<Mmu>>& mmus;
     std::function<void()> settle;  // closes the statistics of all units
   };
-  explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.board.tenants()) {}
+  explicit Epochs(Wiring wiring) : wiring_(std::move(wiring)), before_(wiring_.tenants) {}
 
   using Listener = std::function<void(TenantEpochs tenants, Cycle now)>;
-  /// Called at the end of each epoch: for units whose policies go by them.
+  /// Called at the end of each epoch: for the SM partitioner and for units whose policies go by epochs.
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
   Cycle next(Cycle now) const override { return (now / wiring_.length + 1) * wiring_.length; }

@@ -23,7 +23,8 @@ Partition::Partition(Wiring wiring, std::unique_ptr<SmPartitioner> policy, SmPla
       former_(wiring_.sms.size(), 0),
       gated_(wiring_.sms.size(), 0),
       owned_(wiring_.sms.size()),
-      needs_(wiring_.tenants.count()) {}
+      needs_(wiring_.tenants.count()),
+      last_epoch_(wiring_.tenants.count()) {}
 
 Cycle Partition::next(Cycle now) const {
   Cycle next = policy_->appointment();
@@ -36,14 +37,18 @@ Cycle Partition::next(Cycle now) const {
 }
 
 void Partition::act(Cycle now) {
-  const u64 epochs = wiring_.epochs.epochs(now);
-  const bool epoch_ended = epochs != std::exchange(epochs_seen_, epochs);
+  const bool epoch_ended = std::exchange(epoch_ended_, false);
   if (wiring_.tenants.present().empty()) return follow_leaving(now);
   if (epoch_ended && policy_->by_epochs()) ask(SmPartitioner::Occasion::kEpoch, now);
   if (policy_->by_kernels() && kernels_changed()) ask(SmPartitioner::Occasion::kKernel, now);
   if (policy_->appointment() <= now) ask(SmPartitioner::Occasion::kAppointment, now);
   SIM_CHECK(policy_->appointment() > now, "the SM partitioner's next appointment has passed");
   follow_leaving(now);
+}
+
+void Partition::hear_of_epoch(TenantEpochs tenants) {
+  last_epoch_.assign(tenants.begin(), tenants.end());
+  epoch_ended_ = true;
 }
 
 void Partition::ask(SmPartitioner::Occasion occasion, Cycle now) {
@@ -56,10 +61,10 @@ void Partition::ask(SmPartitioner::Occasion occasion, Cycle now) {
 }
 
 SmPartitioner::Situation Partition::situation(SmPartitioner::Occasion occasion, Cycle now) const {
-  SmPartitioner::Situation result{.occasion = occasion, .now = now, .present = wiring_.tenants.present(), .epoch = {}};
+  SmPartitioner::Situation result{
+      .occasion = occasion, .now = now, .present = wiring_.tenants.present(), .epoch = last_epoch_};
   const u32 tenants = wiring_.tenants.count();
   for (u32 i = 0; i < tenants; ++i) {
-    result.epoch.push_back(wiring_.epochs.last(TenantId(i), now));
     result.so_far.push_back(wiring_.activity.so_far(TenantId(i)));
     result.block.push_back(wiring_.dispatcher.block_needs(TenantId(i)));
   }
@@ -254,7 +259,8 @@ void Partition::archive(Archive& a) {
   a.part("partitioner");
   a(*policy_);
   a.part("partition");
-  a(plan_, phases_, leaving_since_, former_, since_, gated_, owned_, needs_, decisions_, move_, epochs_seen_);
+  a(plan_, phases_, leaving_since_, former_, since_, gated_, owned_, needs_, decisions_, move_, last_epoch_,
+    epoch_ended_);
 }
 
 void Partition::describe(StatTree& tree) {

@@ -46,7 +46,6 @@ class Partition final : public Controller {
   struct Wiring {
     const GpuConfig& config;
     const TenantTable& tenants;
-    const EpochBoard& epochs;
     const TenantActivity& activity;
     Scheduler& scheduler;
     BlockDispatcher& dispatcher;
@@ -64,6 +63,8 @@ class Partition final : public Controller {
   void describe(StatTree& tree) override;
   void settle(Cycle now) override;
 
+  /// An epoch has ended, in which tenants did this. The partitioner is asked in `act`.
+  void hear_of_epoch(TenantEpochs tenants);
   /// Tenants have come, or one has gone; at least one is there.
   void ask(SmPartitioner::Occasion occasion, Cycle now);
 
@@ -111,8 +112,9 @@ class Partition final : public Controller {
     Cycle since = 0;
     u64 preempted_before = 0;
   };
-  std::optional<Move> move_;  // SMs that change hands, until all have
-  u64 epochs_seen_ = 0;
+  std::optional<Move> move_;             // SMs that change hands, until all have
+  std::vector<TenantEpoch> last_epoch_;  // by tenant; zeros before the first has ended
+  bool epoch_ended_ = false;             // since the last `act`
   PartitionStats stats_;
 };
 

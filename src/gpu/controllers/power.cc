@@ -13,25 +13,25 @@ void Power::describe(StatTree& tree) {
 void Power::settle(Cycle now) {
   PowerActivity activity{.cycles = now};
   add_sm_static(activity);
-  for (u32 i = 0; i < wiring_.tenants; ++i) {
+  for (u32 i = 0; i < parts_.tenants; ++i) {
     const auto tenant = TenantId(i);
-    for (const auto& sm : wiring_.sms) add_sm(*sm, tenant, activity);
+    for (const auto& sm : parts_.sms) add_sm(*sm, tenant, activity);
     add_translation(tenant, activity);
     add_memory(tenant, activity);
     add_contexts(tenant, activity);
   }
-  for (const auto& channel : wiring_.channels) activity(CommonPart::kDramRefresh) += channel->stats.refreshes.value;
-  activity(CommonPart::kDramBackground) = now * wiring_.channels.size();
+  for (const auto& channel : parts_.channels) activity(CommonPart::kDramRefresh) += channel->stats.refreshes.value;
+  activity(CommonPart::kDramBackground) = now * parts_.channels.size();
   activity(CommonPart::kUncore) = now;
   model_.account(activity, stats_);
 }
 
 void Power::add_sm_static(PowerActivity& activity) const {
   const Cycle now = activity.cycles;
-  for (u32 sm = 0; sm < wiring_.sms.size(); ++sm) {
-    u64 accounted = wiring_.ownership.gated_cycles ? wiring_.ownership.gated_cycles(sm, now) : 0;
-    for (u32 i = 0; wiring_.ownership.owned_cycles && i < wiring_.tenants; ++i) {
-      const u64 owned = wiring_.ownership.owned_cycles(sm, TenantId(i), now);
+  for (u32 sm = 0; sm < parts_.sms.size(); ++sm) {
+    u64 accounted = partition_ != nullptr ? partition_->gated_cycles(sm) : 0;
+    for (u32 i = 0; partition_ != nullptr && i < parts_.tenants; ++i) {
+      const u64 owned = partition_->owned_cycles(sm, TenantId(i));
       activity(TenantId(i), TenantPart::kSmStatic) += owned;
       accounted += owned;
     }
@@ -61,21 +61,21 @@ void Power::add_sm(const Sm& sm, TenantId tenant, PowerActivity& activity) const
 }
 
 void Power::add_translation(TenantId tenant, PowerActivity& activity) const {
-  if (wiring_.tlb)
+  if (parts_.tlb)
     activity(tenant, TenantPart::kL2Tlb) +=
-        wiring_.tlb->stats.lookups[tenant].value + wiring_.tlb->stats.misses[tenant].value;
-  for (const auto& mmu : wiring_.mmus) activity(tenant, TenantPart::kWalks) += mmu->stats.walks[tenant].value;
+        parts_.tlb->stats.lookups[tenant].value + parts_.tlb->stats.misses[tenant].value;
+  for (const auto& mmu : parts_.mmus) activity(tenant, TenantPart::kWalks) += mmu->stats.walks[tenant].value;
 }
 
 void Power::add_memory(TenantId tenant, PowerActivity& activity) const {
   u64 flits = 0;
-  for (Crossbar<AccessRef>* crossbar : {&wiring_.requests, &wiring_.replies})
+  for (Crossbar<AccessRef>* crossbar : {parts_.requests.get(), parts_.replies.get()})
     for (u32 i = 0; i < crossbar->outputs(); ++i) flits += crossbar->stats(i).flits_of[tenant].value;
-  activity(tenant, TenantPart::kNoc) += flits * wiring_.config.noc.flit_bytes;
-  for (const auto& slice : wiring_.slices)
+  activity(tenant, TenantPart::kNoc) += flits * parts_.config.noc.flit_bytes;
+  for (const auto& slice : parts_.slices)
     activity(tenant, TenantPart::kL2) += slice->stats.lookups[tenant].value + slice->stats.misses[tenant].value;
-  const DramConfig dram = wiring_.config.dram.resolved();
-  for (const auto& channel : wiring_.channels) {
+  const DramConfig dram = parts_.config.dram.resolved();
+  for (const auto& channel : parts_.channels) {
     const DramStats& stats = channel->stats;
     activity(tenant, TenantPart::kDramActivate) += stats.activations_of[tenant].value;
     for (const DramTrafficStats* traffic : {&stats.data, &stats.walk}) {
@@ -89,8 +89,8 @@ void Power::add_memory(TenantId tenant, PowerActivity& activity) const {
 
 /// Registers and shared memory of preempted blocks are no accesses that a unit counts, but move as others do.
 void Power::add_contexts(TenantId tenant, PowerActivity& activity) const {
-  const u64 saved = wiring_.dispatcher.saved_bytes(tenant), restored = wiring_.dispatcher.restored_bytes(tenant);
-  const auto lines = [&](u64 bytes) { return (bytes + wiring_.config.line_bytes - 1) / wiring_.config.line_bytes; };
+  const u64 saved = parts_.dispatcher->saved_bytes(tenant), restored = parts_.dispatcher->restored_bytes(tenant);
+  const auto lines = [&](u64 bytes) { return (bytes + parts_.config.line_bytes - 1) / parts_.config.line_bytes; };
   activity(tenant, TenantPart::kNoc) += saved + restored;
   activity(tenant, TenantPart::kDramWrite) += lines(saved);
   activity(tenant, TenantPart::kDramRead) += lines(restored);

@@ -3,55 +3,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <vector>
-
-#include "cache/l2_slice.h"
-#include "dram/channel.h"
-#include "gpu/config.h"
 #include "gpu/controller.h"
-#include "noc/crossbar.h"
+#include "gpu/controllers/partition.h"
+#include "gpu/machine_parts.h"
 #include "power/power_model.h"
-#include "sm/sm.h"
-#include "tenancy/block_dispatcher.h"
-#include "translation/l2_tlb.h"
-#include "translation/mmu.h"
 
 namespace terrace {
 
 class Power final : public Controller {
  public:
-  /// Who has which SM. Cycles are counted since the machine began, so they never fall.
-  struct Sms {
-    /// Cycles in which an SM was power-gated; nothing: never.
-    std::function<u64(u32 sm, Cycle now)> gated_cycles;
-    /// Cycles in which a tenant had an SM that was not gated; nothing: nobody ever had one. What an SM's tenants and
-    /// its gating leave is nobody's.
-    std::function<u64(u32 sm, TenantId tenant, Cycle now)> owned_cycles;
-  };
-  struct Wiring {
-    const GpuConfig& config;
-    u32 tenants;
-    const std::vector<std::unique_ptr<Sm>>& sms;
-    const std::unique_ptr<L2Tlb>& tlb;  // none on an ideal machine
-    const std::vector<std::unique_ptr<Mmu>>& mmus;
-    const std::vector<std::unique_ptr<L2Slice>>& slices;
-    const std::vector<std::unique_ptr<Channel>>& channels;
-    Crossbar<AccessRef>&requests, &replies;
-    const BlockDispatcher& dispatcher;
-    Sms ownership;
-  };
-  explicit Power(Wiring wiring) : wiring_(std::move(wiring)), model_(wiring_.config.power, wiring_.config.core_mhz) {}
+  /// `partition` knows who had which SM, and is settled before; null: tenants take turns, all have all SMs, and none has one.
+  Power(const MachineParts& parts, const Partition* partition)
+      : parts_(parts), partition_(partition), model_(parts.config.power, parts.config.core_mhz) {}
 
   Cycle next(Cycle) const override { return kNever; }
   void act(Cycle) override {}
   void archive(Archive&) override {}
   void describe(StatTree& tree) override;
   void settle(Cycle now) override;
-
-  /// For tests, before the run.
-  void replace_ownership(Sms sms) { wiring_.ownership = std::move(sms); }
 
  private:
   void add_sm_static(PowerActivity& activity) const;
@@ -60,7 +29,8 @@ class Power final : public Controller {
   void add_memory(TenantId tenant, PowerActivity& activity) const;
   void add_contexts(TenantId tenant, PowerActivity& activity) const;
 
-  Wiring wiring_;
+  const MachineParts& parts_;
+  const Partition* const partition_;
   const PowerModel model_;
   PowerStats stats_;
 };
