@@ -14,7 +14,8 @@ endforeach()
 add_custom_target(silicon_module DEPENDS ${silicon_built})
 add_executable(silicon ${silicon_in}/main.cc ${silicon_in}/scaling.cc ${silicon_in}/multiplex.cc
   ${silicon_in}/micro.cc ${silicon_in}/micro_points.cc ${silicon_in}/json_file.cc ${silicon_in}/simulated.cc
-  ${silicon_in}/tenants.cc ${silicon_in}/pairs.cc ${silicon_in}/predicted.cc
+  ${silicon_in}/tenants.cc ${silicon_in}/pairs.cc ${silicon_in}/predicted.cc ${silicon_in}/recording.cc
+  ${silicon_in}/processes.cc ${silicon_in}/workload_times.cc ${silicon_in}/workloads.cc ${silicon_in}/simulated_workloads.cc
   tests/real_gpu/cuda_driver.cc tests/real_gpu/gpu_runner.cc)
 target_include_directories(silicon PRIVATE ${PROJECT_SOURCE_DIR}/tests ${silicon_in})
 target_link_libraries(silicon PRIVATE terrace_objects ${CMAKE_DL_LIBS})
@@ -29,7 +30,7 @@ configure_file(${silicon_in}/pairs.txt ${silicon_modules}/pairs.txt COPYONLY)
 # What can be tested of it without a GPU.
 terrace_tests(silicon_test silicon)
 target_sources(silicon_test PRIVATE ${silicon_in}/micro_points.cc ${silicon_in}/json_file.cc ${silicon_in}/simulated.cc
-  ${silicon_in}/tenants.cc)
+  ${silicon_in}/tenants.cc ${silicon_in}/processes.cc ${silicon_in}/workload_times.cc ${silicon_in}/simulated_workloads.cc)
 target_include_directories(silicon_test PRIVATE ${PROJECT_SOURCE_DIR}/tests ${silicon_in})
 add_dependencies(silicon_test silicon_module)
 terrace_list_tests(silicon_test)

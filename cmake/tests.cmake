@@ -114,6 +114,7 @@ terrace_script_test(setup unit ${script_tests}/setup_test.sh ${PROJECT_SOURCE_DI
 terrace_script_test(checks unit ${script_tests}/checks_test.sh ${PROJECT_SOURCE_DIR})
 terrace_script_test(characterise unit python3 ${script_tests}/characterise_test.py ${PROJECT_SOURCE_DIR})
 terrace_script_test(fit_silicon unit python3 ${script_tests}/fit_silicon_test.py ${PROJECT_SOURCE_DIR}/scripts/fit_silicon)
+terrace_script_test(plot_silicon unit python3 ${script_tests}/plot_silicon_test.py ${PROJECT_SOURCE_DIR}/scripts/plot_silicon)
 terrace_script_test(docs_links unit ${PROJECT_SOURCE_DIR}/scripts/check_docs)
 terrace_script_test(docs_commands cli ${PROJECT_SOURCE_DIR}/scripts/check_docs $<TARGET_FILE:terrace>)
 

@@ -4,6 +4,8 @@
 //   silicon programs FOLDER TO [--shorter N] [--most-bytes N] [--sms N] [GROUP ...]   the same as users' programs
 //   silicon pairs FOLDER TO [--budget SECONDS] [--lead NS] [--window NS] [MODE ...]   kernels that share the GPU in pairs
 //   silicon predict FOLDER TO GPU [--lead CYCLES] [--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--split NAME] [--side N] [TENANT ...]   the same in Terrace
+//   silicon workloads FOLDER OUT.json [--size SIZE] [--budget SECONDS] [--jobs N] [WORKLOAD ...]      the workloads, kernel by kernel
+//   silicon simulate-workloads OUT.json GPU [--size SIZE] [--budget SECONDS] [--jobs N] [--each SECONDS] [--set KEY=VALUE] [WORKLOAD ...]   the same in Terrace
 //   silicon scaling FOLDER OUT.json [WORKLOAD ...]   time by SM count (CD-search, Figure 9)
 //   silicon multiplex FOLDER OUT.json [MOST]         processes that share the GPU in turn (MASK, Figure 1)
 // FOLDER holds the modules: silicon.ptx and those of the workloads.
@@ -91,8 +93,27 @@ bool act_on_micro(std::vector<std::string> words) {
   return true;
 }
 
+bool act_on_workloads(std::vector<std::string> words) {
+  if (words.empty() || (words[0] != "workloads" && words[0] != "simulate-workloads")) return false;
+  const bool simulated = words[0] == "simulate-workloads";
+  silicon::WorkloadOptions options;
+  for (const std::string& size : take_option(words, "--size")) options.size = parse_input_size(size);
+  options.seconds = take_number(words, "--budget", simulated ? 86400 : options.seconds);
+  options.jobs = take_number(words, "--jobs", options.jobs);
+  options.each = take_number(words, "--each", options.each);
+  options.sets = take_option(words, "--set");
+  if (words.size() < 3) return false;
+  options.workloads = {words.begin() + 3, words.end()};
+  options.gpu = words[2];
+  if (simulated)
+    silicon::simulate_workloads(words[1], options);
+  else
+    silicon::measure_workloads(words[1], words[2], options);
+  return true;
+}
+
 int act(const std::vector<std::string>& words) {
-  if (act_on_micro(words) || act_on_pairs(words)) return 0;
+  if (act_on_micro(words) || act_on_pairs(words) || act_on_workloads(words)) return 0;
   if (words.size() >= 3 && words[0] == "scaling") {
     silicon::measure_scaling(words[1], words[2], {words.begin() + 3, words.end()});
     return 0;
@@ -112,6 +133,9 @@ int act(const std::vector<std::string>& words) {
       "CYCLES] "
       "[--window CYCLES] [--set KEY=VALUE] [--part I --parts N] [--alone] [--with TENANT] [--split NAME] [--side N] "
       "[TENANT ...] | "
+      "workloads FOLDER OUT.json [--size SIZE] [--budget SECONDS] [--jobs N] [WORKLOAD ...] | simulate-workloads "
+      "OUT.json "
+      "GPU [--size SIZE] [--budget SECONDS] [--jobs N] [--each SECONDS] [--set KEY=VALUE] [WORKLOAD ...] | "
       "scaling FOLDER OUT.json [WORKLOAD ...] | multiplex "
       "FOLDER OUT.json [MOST]");
 }

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <memory>
 #include <thread>
-#include <variant>
 
 #include "engine/check.h"
 #include "frontend/ptx/execute/machine.h"
 #include "frontend/workload.h"
 #include "real_gpu/gpu_runner.h"
+#include "recording.h"
 #include "silicon.h"
 #include "text/tree.h"
 
@@ -47,72 +47,6 @@ const std::vector<Subject>& subjects() {
       {"sc:variant=cd,points=270336,dimensions=64", "memory", false},
   };
   return kAll;
-}
-
-/// All that a program had the GPU do, so that it can be done again without the host's part in it.
-struct Recording {
-  struct Upload {
-    Gpu::Address to;
-    std::vector<u8> bytes;
-  };
-  struct Saved {
-    GpuRunner::Extent original;
-    Gpu::Address copy;
-  };
-  std::vector<std::variant<Upload, Launch>> steps;  // from the first launch on
-  std::vector<Saved> beginning;                     // memory before the first launch
-  u64 launches = 0, most_blocks = 0;
-};
-
-Recording record(Gpu& gpu, GpuRunner& runner, Program& program, u64 first_buffer, bool host_reads) {
-  Recording recording;
-  real_gpu::GpuListener listener;
-  listener.host_reads = host_reads;
-  listener.uploaded = [&](Gpu::Address to, std::span<const u8> what) {
-    if (recording.launches > 0) recording.steps.push_back(Recording::Upload{to, {what.begin(), what.end()}});
-  };
-  listener.launching = [&](const Launch& launch) {
-    if (recording.launches++ == 0) {
-      for (const GpuRunner::Extent& extent : runner.extents()) {
-        const Gpu::Address copy = gpu.allocate(extent.bytes);
-        gpu.start_copy(copy, extent.first, extent.bytes, nullptr);
-        recording.beginning.push_back({extent, copy});
-      }
-      gpu.wait(nullptr);
-    }
-    recording.most_blocks = std::max(recording.most_blocks, launch.grid.count());
-    recording.steps.emplace_back(launch);
-  };
-  runner.run(program, first_buffer, listener);
-  return recording;
-}
-
-/// Milliseconds of all kernels; the host's writes between them do not count.
-double replay(Gpu& gpu, Gpu::Module* module, const Recording& recording, Gpu::Stream* stream,
-              std::vector<Gpu::Event*>& events) {
-  for (const Recording::Saved& saved : recording.beginning)
-    gpu.start_copy(saved.original.first, saved.copy, saved.original.bytes, stream);
-  gpu.wait(stream);
-  u64 used = 0;
-  const auto mark = [&] {
-    if (used == events.size()) events.push_back(gpu.make_event());
-    gpu.record(events[used++], stream);
-  };
-  bool running = false;
-  for (const auto& step : recording.steps) {
-    const auto* launch = std::get_if<Launch>(&step);
-    if ((launch != nullptr) != running) mark();
-    running = launch != nullptr;
-    if (launch)
-      gpu.start(module, *launch, stream);
-    else
-      gpu.start_upload(std::get<0>(step).to, std::get<0>(step).bytes.data(), std::get<0>(step).bytes.size(), stream);
-  }
-  if (running) mark();
-  gpu.wait(stream);
-  double sum = 0;
-  for (u64 i = 0; i + 1 < used; i += 2) sum += gpu.milliseconds(events[i], events[i + 1]);
-  return sum;
 }
 
 /// Blocks that sleep on all SMs but some.

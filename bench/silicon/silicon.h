@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/workload.h"
 #include "micro_points.h"
 
 namespace terrace::silicon {
@@ -52,6 +53,20 @@ struct PredictOptions {
 };
 /// The same in Terrace, each tenant on its own SMs; the files have the same form.
 void predict_pairs(const std::string& folder, const std::string& to, const PredictOptions& options);
+
+struct WorkloadOptions {
+  InputSize size = InputSize::kSmall;
+  u64 seconds = 90;                    // in all
+  u64 jobs = 1;                        // processes at once
+  std::vector<std::string> workloads;  // NAME[:key=value,...]; all when empty
+  std::string gpu = {};                // simulated: a machine's name or file,
+  std::vector<std::string> sets = {};  // KEY=VALUE,
+  u64 each = 600;                      // and seconds for each
+};
+/// How long each kernel of each workload takes, with the inputs that Terrace simulates.
+void measure_workloads(const std::string& folder, const std::string& out, const WorkloadOptions& options);
+/// The same in Terrace; the file has the same form.
+void simulate_workloads(const std::string& out, const WorkloadOptions& options);
 
 /// The module with the kernels of silicon.cu.
 std::string own_module(const std::string& folder);

@@ -1,4 +1,4 @@
-// All units of a machine and the interconnect between them, for what goes through them all: statistics and their identities,
+// All units of a machine and the crossbars between them, for what goes through them all: statistics and their identities,
 // the waiting matrix, energies, a look at a run.
 // SPDX-License-Identifier: MIT
 #pragma once

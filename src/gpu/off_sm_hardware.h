@@ -7,7 +7,7 @@
 
 namespace terrace {
 
-/// Ports times bytes per cycle: on either side of the interconnect there may be fewer. A port of an L2 slice serves a
+/// Ports times bytes per cycle: on either side of the crossbar there may be fewer. A port of an L2 slice serves a
 /// line per cycle.
 OffSmHardware off_sm_hardware(const GpuConfig& config);
 

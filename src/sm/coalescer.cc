@@ -57,17 +57,33 @@ u32 Coalescer::place_of(u64 line, CoalescedLines& out) {
   return out.count++;
 }
 
+/// How many words lie between the first and the last one that lanes ask shared memory for.
+static u64 span_of(const Effect& effect, u64 lanes) {
+  u64 first = ~u64{0}, last = 0;
+  for (u64 left = lanes; left != 0; left &= left - 1) {
+    const u64 address = effect.address[static_cast<u32>(std::countr_zero(left))];
+    first = std::min(first, address);
+    last = std::max(last, address);
+  }
+  return last / 4 - first / 4;
+}
+
 u32 shared_memory_passes(const Effect& effect, u64 lanes, u32 banks, bool in_turn) {
+  const u32 words = std::max<u32>(1, effect.bytes / 4);
+  // Most accesses: words within one row of the banks are in a bank each.
+  if (!in_turn && effect.words == 1 && span_of(effect, lanes) + words <= banks) return 1;
+
   // A bank remembers the distinct words it was asked for; few are asked for more than a handful.
   std::array<std::array<u64, 8>, 64> wanted;
   std::array<u8, 64> count{};
   u32 most = 1;
-  const u32 words = std::max<u32>(1, effect.bytes / 4);
+  // Nearly always a power of two, and a division is slow.
+  const u64 mask = std::has_single_bit(banks) ? banks - 1 : 0;
   for (u32 i = 0; i < words * effect.words; ++i) {
     const u64 piece = i / words * effect.stride;
     for (u64 left = lanes; left != 0; left &= left - 1) {
       const u64 address = (effect.address[static_cast<u32>(std::countr_zero(left))] + piece) / 4 + i % words;
-      const u32 bank = static_cast<u32>(address % banks);
+      const u32 bank = static_cast<u32>(mask != 0 ? address & mask : address % banks);
       const u32 known = in_turn ? 0 : std::min<u32>(count[bank], 8);
       if (std::find(wanted[bank].begin(), wanted[bank].begin() + known, address) != wanted[bank].begin() + known)
         continue;

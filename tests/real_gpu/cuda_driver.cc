@@ -54,6 +54,8 @@ Function<void*> module_unload("cuModuleUnload");
 Function<u64*, std::size_t*, void*, const char*> module_global("cuModuleGetGlobal_v2");
 Function<void**, void*, const char*> module_function("cuModuleGetFunction");
 Function<void*, int, int> set_attribute("cuFuncSetAttribute");
+Function<int*, int, void*> function_attribute("cuFuncGetAttribute");
+Function<int*, void*, int, std::size_t> most_blocks("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 Function<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**>
     launch_kernel("cuLaunchKernel");
 Function<int*, int, int> device_attribute("cuDeviceGetAttribute");
@@ -74,6 +76,9 @@ void Function<Args...>::explain(Result result) const {
 }
 
 constexpr int kMaxDynamicShared = 8;             // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kStaticShared = 1;                 // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+constexpr int kLocalBytes = 3;                   // CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+constexpr int kRegisters = 4;                    // CU_FUNC_ATTRIBUTE_NUM_REGS
 constexpr int kMultiprocessors = 16;             // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 constexpr int kThreadsPerMultiprocessor = 39;    // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
 constexpr unsigned kNonBlockingStream = 1;       // CU_STREAM_NON_BLOCKING
@@ -84,6 +89,19 @@ constexpr u32 kSharedWithoutAsking = 48 * 1024;  // a block may have this much b
 struct Gpu::Module {};
 struct Gpu::Stream {};
 struct Gpu::Event {};
+
+namespace {
+
+/// The kernel of a launch, with as much shared memory as that asks for.
+void* function_of(Gpu::Module* module, const Launch& launch) {
+  void* kernel = nullptr;
+  module_function(&kernel, module, launch.kernel.c_str());
+  if (launch.dynamic_shared_bytes > kSharedWithoutAsking)
+    set_attribute(kernel, kMaxDynamicShared, static_cast<int>(launch.dynamic_shared_bytes));
+  return kernel;
+}
+
+}  // namespace
 
 Gpu::Gpu() {
   init(0);
@@ -140,13 +158,23 @@ void Gpu::launch(Module* module, const Launch& launch) {
   synchronize();
 }
 
+Gpu::Needs Gpu::needs(Module* module, const Launch& launch) {
+  void* const kernel = function_of(module, launch);
+  const auto attribute = [&](int which) {
+    int value = 0;
+    function_attribute(&value, which, kernel);
+    return static_cast<u32>(value);
+  };
+  int blocks = 0;
+  most_blocks(&blocks, kernel, static_cast<int>(launch.block.count()), launch.dynamic_shared_bytes);
+  return {attribute(kRegisters), attribute(kStaticShared) + launch.dynamic_shared_bytes, attribute(kLocalBytes),
+          static_cast<u32>(blocks)};
+}
+
 void Gpu::start(Module* module, const Launch& launch, Stream* stream) {
   if (launch.blocks() != launch.grid.count())
     input_error("{}: a GPU launches whole grids; run it with slice=1", launch.kernel);
-  void* kernel = nullptr;
-  module_function(&kernel, module, launch.kernel.c_str());
-  if (launch.dynamic_shared_bytes > kSharedWithoutAsking)
-    set_attribute(kernel, kMaxDynamicShared, static_cast<int>(launch.dynamic_shared_bytes));
+  void* const kernel = function_of(module, launch);
   std::vector<void*> arguments;
   for (const KernelArgument& argument : launch.arguments) arguments.push_back(const_cast<u8*>(argument.bytes.data()));
   launch_kernel(kernel, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,

@@ -30,6 +30,13 @@ class Gpu {
   /// Runs a kernel to its end; pointers among the arguments are the GPU's own.
   void launch(Module* module, const Launch& launch);
 
+  /// What the driver's code of a kernel takes of an SM.
+  struct Needs {
+    u32 registers, shared_bytes, local_bytes;  // of a thread, of a block, of a thread
+    u32 blocks_per_sm;                         // that fit at once
+  };
+  Needs needs(Module* module, const Launch& launch);
+
   u32 sms() const;
   u32 threads_per_sm() const;
   u64 free_bytes() const;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "recording.h"
+
+#include <algorithm>
+
+namespace terrace::silicon {
+
+using real_gpu::Gpu;
+using real_gpu::GpuRunner;
+
+Recording record(Gpu& gpu, GpuRunner& runner, Program& program, u64 first_buffer, bool host_reads) {
+  Recording recording;
+  real_gpu::GpuListener listener;
+  listener.host_reads = host_reads;
+  listener.uploaded = [&](Gpu::Address to, std::span<const u8> what) {
+    if (recording.launches > 0) recording.steps.push_back(Recording::Upload{to, {what.begin(), what.end()}});
+  };
+  listener.launching = [&](const Launch& launch) {
+    if (recording.launches++ == 0) {
+      for (const GpuRunner::Extent& extent : runner.extents()) {
+        const Gpu::Address copy = gpu.allocate(extent.bytes);
+        gpu.start_copy(copy, extent.first, extent.bytes, nullptr);
+        recording.beginning.push_back({extent, copy});
+      }
+      gpu.wait(nullptr);
+    }
+    recording.most_blocks = std::max(recording.most_blocks, launch.grid.count());
+    recording.steps.emplace_back(launch);
+  };
+  runner.run(program, first_buffer, listener);
+  return recording;
+}
+
+void restore(Gpu& gpu, const Recording& recording, Gpu::Stream* stream) {
+  for (const Recording::Saved& saved : recording.beginning)
+    gpu.start_copy(saved.original.first, saved.copy, saved.original.bytes, stream);
+  gpu.wait(stream);
+}
+
+double replay(Gpu& gpu, Gpu::Module* module, const Recording& recording, Gpu::Stream* stream,
+              std::vector<Gpu::Event*>& events) {
+  restore(gpu, recording, stream);
+  u64 used = 0;
+  const auto mark = [&] {
+    if (used == events.size()) events.push_back(gpu.make_event());
+    gpu.record(events[used++], stream);
+  };
+  bool running = false;
+  for (const auto& step : recording.steps) {
+    const auto* launch = std::get_if<Launch>(&step);
+    if ((launch != nullptr) != running) mark();
+    running = launch != nullptr;
+    if (launch)
+      gpu.start(module, *launch, stream);
+    else
+      gpu.start_upload(std::get<0>(step).to, std::get<0>(step).bytes.data(), std::get<0>(step).bytes.size(), stream);
+  }
+  if (running) mark();
+  gpu.wait(stream);
+  double sum = 0;
+  for (u64 i = 0; i + 1 < used; i += 2) sum += gpu.milliseconds(events[i], events[i + 1]);
+  return sum;
+}
+
+}  // namespace terrace::silicon
