@@ -55,19 +55,15 @@ class EveryL2Admission : public testing::TestWithParam<PolicyAndTenants> {
   static u32 tenants() { return std::get<1>(GetParam()); }
 };
 
-TEST_P(EveryL2Admission, KeepsWhatIsWrittenAndLetsOnlyWalksPass) {
+TEST_P(EveryL2Admission, LetsOnlyReadsOfPageTablesPass) {
   const auto policy = make();
   Requests requests(5, tenants());
   for (u32 step = 0; step < 10'000; ++step) {
     if (step % 250 == 249) requests.epoch(*policy);
     const L2Request request = requests.next();
     const auto choice = requests.offer(*policy, request);
-    const bool written = request.kind == AccessKind::kStore || request.kind == AccessKind::kAtomic;
-    if (written) {
-      ASSERT_EQ(choice, L2Admission::Choice::kCache) << "in step " << step;
-    }
     if (request.walk_level == 0) {
-      ASSERT_NE(choice, L2Admission::Choice::kBypass) << "in step " << step;
+      ASSERT_NE(choice, L2Admission::Choice::kBypass) << "in step " << step << ": the line may be dirty here";
     }
   }
 }
