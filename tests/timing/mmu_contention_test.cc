@@ -1,4 +1,4 @@
-// What walks compete for: places at the door of the walk system, ports of the walk cache, and one pool of misses however
+// What walks compete for: entries of the walk queues, ports of the walk cache, and one pool of misses however
 // many TLBs there are.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ u32 most_walks_at_once(const GpuConfig& config) {
   return most;
 }
 
-TEST(WalkSystem, PlacesAtTheDoorGoRound) {
-  // Two walkers, two places in their queue, and a lane for each tenant: every place that falls free is fought over.
+TEST(MmuContention, EntriesOfTheWalkQueuesGoRoundAmongInputs) {
+  // Two walkers, two entries in their queue, and an input for each tenant: every entry that falls free is contended.
   GpuConfig config = shared_walkers();
   config.mmu.walkers = 2;
   config.mmu.queue_entries = 2;
@@ -79,7 +79,7 @@ u64 interleaved_instructions(L1TlbConfig::Admit admit, L2TlbConfig::Turn turn) {
   return tenants.gpu().stats().total("gpu.sm.*.load_store.walks.interleaved").value();
 }
 
-TEST(WalkSystem, WhetherInstructionsInterleaveIsAMatterOfAdmissionAndOfTurns) {
+TEST(MmuContention, WhetherInstructionsInterleaveIsAMatterOfAdmissionAndOfTurns) {
   using Admit = L1TlbConfig::Admit;
   using Turn = L2TlbConfig::Turn;
   const u64 one_by_one = interleaved_instructions(Admit::kPage, Turn::kRequest);
@@ -90,7 +90,7 @@ TEST(WalkSystem, WhetherInstructionsInterleaveIsAMatterOfAdmissionAndOfTurns) {
   EXPECT_LT(in_turns, together);
 }
 
-TEST(WalkSystem, LookUpsOfTheWalkCacheBeginAsManyPerCycleAsThereArePorts) {
+TEST(MmuContention, LookUpsOfTheWalkCacheBeginAsManyPerCycleAsThereArePorts) {
   const PagesConfig pages;
   const TableShape shape(pages, 128);
   WalkCacheConfig config;
@@ -106,14 +106,14 @@ TEST(WalkSystem, LookUpsOfTheWalkCacheBeginAsManyPerCycleAsThereArePorts) {
   EXPECT_EQ(cache.look_up(200), 210u);
 }
 
-TEST(WalkSystem, AMachineWithoutAWalkCacheWaitsForNoPort) {
+TEST(MmuContention, AMachineWithoutAWalkCacheWaitsForNoPort) {
   const PagesConfig pages;
   const TableShape shape(pages, 128);
   WalkCache none(WalkCacheConfig{}, shape);
   for (u32 i = 0; i < 100; ++i) EXPECT_EQ(none.look_up(7), 7u);
 }
 
-TEST(WalkSystem, TlbsOfTenantsShareOnePoolOfMisses) {
+TEST(MmuContention, TlbsOfTenantsShareOnePoolOfMisses) {
   GpuConfig config = shared_walkers();
   config.l2_tlb.miss_entries = 6;
   config.mmu.walkers = 64;
