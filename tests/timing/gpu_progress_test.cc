@@ -214,7 +214,7 @@ TEST(GpuProgress, AWarpThatHasJumpedBackTooOftenEndsItsTenant) {
       tenant.memory, {.loop_limit = 1000});
   Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &limited, {0, 1}}});
   gpu.run({.relaunch = false});
-  EXPECT_NE(gpu.progress(TenantId(0)).fault.find("jumps back when its warp has done so 1000 times"), std::string::npos)
+  EXPECT_NE(gpu.progress(TenantId(0)).fault.find("its warp has taken 1000 backward branches"), std::string::npos)
       << gpu.progress(TenantId(0)).fault;
 }
 

@@ -444,10 +444,9 @@ TEST(PtxProgress, AWarpThatHasJumpedBackTooOftenIsTold) {
     Machine machine(parse_module("test.ptx", text), memory, {.loop_limit = limit});
     return refusal([&] { FunctionalRunner(machine).run(launch); });
   };
-  EXPECT_EQ(
-      told(4999),
-      "kernel k, test.ptx:12, \"@%p1 bra L\": lane 0 of warp 0 of block 0 jumps back when its warp has done so 4999 "
-      "times; an endless loop, or raise the limit (run.loop_limit, exec --loop-limit)");
+  EXPECT_EQ(told(4999),
+            "kernel k, test.ptx:12, \"@%p1 bra L\": lane 0 of warp 0 of block 0 is in an endless loop: its warp has "
+            "taken 4999 backward branches; if the loop does end, raise the limit (run.loop_limit, exec --loop-limit)");
   EXPECT_EQ(told(5000), "");
   EXPECT_EQ(told(0), "");
 }

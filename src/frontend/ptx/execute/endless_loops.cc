@@ -65,8 +65,8 @@ bool Machine::limit_jumps(Execution& x) {
   }
   if (x.warp.jumps != config_.loop_limit) return false;
   raise_fault(x, lane,
-              fmt::format("jumps back when its warp has done so {} times; an endless loop, or raise the limit "
-                          "(run.loop_limit, exec --loop-limit)",
+              fmt::format("is in an endless loop: its warp has taken {} backward branches; if the loop does end, raise "
+                          "the limit (run.loop_limit, exec --loop-limit)",
                           x.warp.jumps));
   return true;
 }
@@ -152,7 +152,8 @@ std::string Machine::say_endless(const Warp& warp, u64 warps, u64 clock_jumps) c
                                          launch.threads / launch.threads_per_block);
   if (clock_jumps != 0)
     return fmt::format(
-        "kernel {} only waits for a clock: {}, where nothing else changes, and {}; they have jumped back {} times; {}; "
+        "kernel {} only waits for a clock: {}, where nothing else changes, and {}; they have taken {} backward "
+        "branches; {}; "
         "wait for less, or raise the limit (run.loop_limit, exec --loop-limit)",
         warp.code->kernel, who, others, clock_jumps, blocks);
   if (recurs && warp.polls == 0)
