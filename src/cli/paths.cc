@@ -31,7 +31,7 @@ std::vector<ConfigFile> config_files(const ConfigFolder& folder) {
   std::vector<ConfigFile> files;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(fs::path(data_root()) / "configs" / folder.folder, ignored)) {
-    if (entry.path().extension() != ".toml") continue;
+    if (entry.path().extension() != ".toml" || !entry.is_regular_file(ignored)) continue;
     std::string first;
     std::ifstream in(entry.path());
     std::getline(in, first);

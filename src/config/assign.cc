@@ -88,18 +88,19 @@ class Assigner final : public PathFields {
   void on_list(std::string_view name, std::vector<u64>& value, Range each, std::string_view) override {
     if (!here(name)) return;
     std::vector<u64> numbers;
-    const auto take = [&](std::optional<u64> number) {
-      if (!number || *number < each.low || *number > each.high) refuse(list_phrase(each));
+    const auto take = [&](std::optional<u64> number, std::string_view text) {
+      if (!number || *number < each.low || *number > each.high)
+        input_error("{}: {} must be {}, and holds {}", where(), shown(), list_phrase(each), printable(text));
       numbers.push_back(*number);
     };
     if (given_.bare_text) {
       std::string_view text = bare();
       if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
       if (!trim(text).empty())
-        for (const auto part : split_at_commas(text)) take(parse_integer(trim(part)));
+        for (const auto part : split_at_commas(text)) take(parse_integer(trim(part)), trim(part));
     } else {
       if (!given_.value.is_list()) refuse(list_phrase(each));
-      for (const Tree& item : given_.value.items()) take(integer(item, ""));
+      for (const Tree& item : given_.value.items()) take(integer(item, ""), item.text());
     }
     value = std::move(numbers);
   }

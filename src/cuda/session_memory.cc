@@ -146,7 +146,12 @@ void HostSession::set(Reader& fields, Answer& answer) {
   if (area.bytes() == 0) return;
   in_turn(stream, true, [area, element, value](GuestMemory& memory, Cycle) {
     for (u64 row = 0; row < area.rows; ++row) {
-      u8* to = memory.write({area.first + row * area.pitch}, area.width).data();
+      const VirtAddr first{area.first + row * area.pitch};
+      if (value == 0) {
+        memory.write_zeros(first, area.width);
+        continue;
+      }
+      u8* to = memory.write(first, area.width).data();
       if (element == 1) {
         std::memset(to, static_cast<int>(value & 0xff), area.width);
       } else {

@@ -15,6 +15,7 @@
 
 #include "engine/check.h"
 #include "engine/hash.h"
+#include "text/plain_file.h"
 #include "text/program_folder.h"
 #include "text/tree.h"
 
@@ -122,7 +123,7 @@ DeviceCode read_device_code(const std::string& path, const std::string& more_fla
   const std::string suffix = fs::path(path).extension().string();
   if (suffix != ".ptx" && suffix != ".cu") input_error("{}: device code is a .ptx or a .cu file", path);
   if (suffix == ".cu" && !fs::exists(path)) input_error("{}: there is no such file", path);
-  if (fs::exists(path) && !fs::is_regular_file(path)) input_error("{}: is not a plain file; copy it into one", path);
+  require_plain_file(path);
   return {path, suffix == ".cu" ? compile(path, more_flags) : read_file(path)};
 }
 

@@ -56,7 +56,11 @@ void FunctionalRunner::run(const Launch& launch) {
     if (!progress) explain_barriers(residents);
     const bool more = next < shape.blocks && make_room(residents);
     if (!more && ++rounds % kRoundsPerLook == 0) {
-      if (const auto endless = stream_.find_endless_loop()) throw InputError(*endless);
+      const auto endless = stream_.find_endless_loop();
+      // Those that have not begun may end it.
+      const bool more_blocks = next < shape.blocks && room_ < config_.most_resident_blocks;
+      if (endless && !more_blocks) throw InputError(*endless);
+      if (endless) room_ = std::min(2 * room_, config_.most_resident_blocks);
     }
     std::erase_if(residents, [&](const Resident& resident) {
       if (resident.done < resident.warps.size()) return false;

@@ -87,6 +87,18 @@ class TouchedPages {
   std::vector<u64> entries_;
 };
 
+/// Of private memory.
+bool is_zero(TouchedPages& touched, const u8* bytes, u64 count) {
+  return !touched.any(bytes, count) || all_zero(bytes, count);
+}
+
+/// Of a file in memory, into a piece of as many bytes. To look at a file's page where it is mapped makes it a page of its own;
+/// to read it does not.
+bool is_zero(int file, u64 first, std::span<u8> piece) {
+  const ssize_t got = pread(file, piece.data(), piece.size(), static_cast<off_t>(first));
+  return got == static_cast<ssize_t>(piece.size()) && all_zero(piece.data(), piece.size());
+}
+
 }  // namespace
 
 GuestMemory::GuestMemory(PageSize page_size, u64 near_bytes) : page_size_(page_size), near_bytes_(near_bytes) {
@@ -377,6 +389,22 @@ std::span<u8> GuestMemory::write(VirtAddr va, u64 bytes) {
   return {at(va), bytes};
 }
 
+void GuestMemory::write_zeros(VirtAddr va, u64 bytes) {
+  u8* const all = write(va, bytes).data();
+  if (bytes < kChunkBytes) return void(std::memset(all, 0, bytes));
+  TouchedPages touched;
+  const u32 shared = nearest(va)->shared;
+  const u64 offset = va.raw - nearest(va)->first.raw;
+  std::vector<u8> piece(shared == 0 ? 0 : kGranuleBytes);
+  u64 size = 0;
+  for (u64 at = 0; at < bytes; at += size) {
+    size = std::min(kGranuleBytes - (va.raw + at) % kGranuleBytes, bytes - at);  // within a page
+    const bool zero = shared == 0 ? is_zero(touched, all + at, size)
+                                  : is_zero(shared_[shared - 1].file, offset + at, std::span(piece).first(size));
+    if (!zero) std::memset(all + at, 0, size);
+  }
+}
+
 const GuestMemory::Allocation* GuestMemory::nearest(VirtAddr va) const {
   const auto above = std::upper_bound(allocations_.begin(), allocations_.end(), va.raw,
                                       [](u64 raw, const Allocation& a) { return raw < a.first.raw; });
@@ -468,13 +496,9 @@ void GuestMemory::archive_contents(Archive& a) {
     u8* const bytes = at(allocation.first);
     const u64 chunks = (allocation.bytes + kChunkBytes - 1) / kChunkBytes;
     const auto size = [&](u64 chunk) { return std::min(kChunkBytes, allocation.bytes - chunk * kChunkBytes); };
-    // To look at a file's page in memory makes it one of its own; to read it does not.
     const auto is_filled = [&](u64 chunk) {
-      const u8* at = bytes + chunk * kChunkBytes;
-      if (shared == 0) return touched.any(at, size(chunk)) && !all_zero(at, size(chunk));
-      const ssize_t got =
-          pread(shared_[shared - 1].file, piece.data(), size(chunk), static_cast<off_t>(chunk * kChunkBytes));
-      return got != static_cast<ssize_t>(size(chunk)) || !all_zero(piece.data(), size(chunk));
+      if (shared == 0) return !is_zero(touched, bytes + chunk * kChunkBytes, size(chunk));
+      return !is_zero(shared_[shared - 1].file, chunk * kChunkBytes, std::span(piece).first(size(chunk)));
     };
     filled.assign((chunks + 7) / 8, 0);
     for (u64 chunk = 0; chunk < chunks && !a.restores(); ++chunk)

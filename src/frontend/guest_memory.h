@@ -79,6 +79,8 @@ class GuestMemory {
   /// hold them must forget them.
   std::span<const u8> read(VirtAddr va, u64 bytes) const;
   std::span<u8> write(VirtAddr va, u64 bytes);
+  /// Writes zeros. What is zero because nobody has touched it stays so, and costs the host nothing.
+  void write_zeros(VirtAddr va, u64 bytes);
 
   struct WrittenRange {
     VirtAddr first;

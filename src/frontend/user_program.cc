@@ -20,6 +20,15 @@ namespace {
 
 using namespace user;
 
+/// Whether contents are zeros throughout, all bits: there is a zero with a sign, too.
+bool all_zeros(const ContentsSpec& contents, Element type, const Place& place) {
+  if (contents.contents != Contents::kConstant) return contents.contents == Contents::kZero;
+  return with_type(type, [&](auto zero) {
+    const auto value = number<decltype(zero)>(contents.value, place);
+    return std::memcmp(&value, &zero, sizeof zero) == 0;
+  });
+}
+
 /// A buffer that begins there holds zeros. Pages of its own go back to the host, which gives zeros in their place: they cost
 /// nothing until they are touched.
 void clear(GuestMemory& memory, VirtAddr first) {
@@ -78,7 +87,7 @@ class UserProgram final : public Program {
     for (u64 i = 0; i < buffers_.size(); ++i) {
       const BufferSpec& buffer = spec_->buffers[i];
       if (buffer.is_mapping()) continue;
-      if (buffer.contents == Contents::kZero) {
+      if (all_zeros(buffer, buffer.type, buffer.place)) {
         clear(memory, buffers_[i].address());
         continue;
       }
@@ -168,6 +177,10 @@ class UserProgram final : public Program {
     ContentsSpec contents;
     contents.contents = Contents::kConstant;
     contents.value = one.value;
+    if (all_zeros(contents, buffer.type, one.place)) {
+      const u64 size = bytes_of(buffer.type);
+      return memory.write_zeros({buffers_[one.index].address().raw + one.offset * size}, one.count * size);
+    }
     put(contents, buffer.type, one.count, one.place, elements(one.index, one.offset, one.count, memory));
   }
   void perform(const CopySpec& one, GuestMemory& memory) const {

@@ -21,6 +21,7 @@
 #include "gpu/until.h"
 #include "run/job_identity.h"
 #include "text/output.h"
+#include "text/plain_file.h"
 #include "version.h"
 
 namespace terrace {
@@ -260,8 +261,9 @@ void write_checkpoint(const std::string& name, const CheckpointFacts& facts,
 }
 
 Checkpoint::Checkpoint(std::string file)
-    : name_(std::move(file)),
-      file_(std::fopen(name_.c_str(), "rb"), [](std::FILE* open) { return open == nullptr ? 0 : std::fclose(open); }) {
+    : name_(std::move(file)), file_((require_plain_file(name_), std::fopen(name_.c_str(), "rb")), [](std::FILE* open) {
+        return open == nullptr ? 0 : std::fclose(open);
+      }) {
   struct stat there = {};
   if (!file_) input_error("{}: cannot be read: {}", name_, std::strerror(errno));
   if (fstat(fileno(file_.get()), &there) != 0 || !S_ISREG(there.st_mode))

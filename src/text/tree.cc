@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "engine/check.h"
+#include "text/plain_file.h"
 
 namespace terrace {
 
@@ -113,6 +114,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string read_file(const std::string& path) {
+  require_plain_file(path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file) input_error("{}: cannot be read: {}", path, std::strerror(errno));
   std::string text;

@@ -30,7 +30,9 @@ class WatchedStream final : public ScriptedStream {
 
   void execute(WarpRef warp, Cycle now, StoreLog& stores, Effect& effect) override {
     issues.push_back({index(warp), now});
+    const bool jumps = view(warp).next().cls == InstClass::kControl;
     ScriptedStream::execute(warp, now, stores, effect);
+    effect.polls = jumps && polls && index(warp) == 0;
   }
   void archive(Archive& a) override {
     ScriptedStream::archive(a);
@@ -41,7 +43,14 @@ class WatchedStream final : public ScriptedStream {
     for (const Issue& issue : issues) all.push_back(issue.at);
     return all;
   }
+  std::vector<Cycle> times(u32 warp) const {
+    std::vector<Cycle> all;
+    for (const Issue& issue : issues)
+      if (issue.warp == warp) all.push_back(issue.at);
+    return all;
+  }
   std::vector<Issue> issues;
+  bool polls = false;  // the jumps of warp 0 are those of a loop that polls
 };
 
 ScriptOp compute(std::vector<u16> reads, std::vector<u16> writes) {
@@ -208,6 +217,24 @@ TEST(SmBench, EachSchedulerIssuesOnceACycleFromItsOwnWarps) {
     bench.finish();
     EXPECT_EQ(bench.stream.issues.back().at, 6 / schedulers) << "three instructions of two warps, from cycle 1 on";
   }
+}
+
+TEST(SmBench, AWarpThatPollsHoldsUpNobodyUntilItsNextBranch) {
+  // Long enough that who issues while it can would hold up the other one.
+  std::vector<ScriptOp> script(14, compute({}, {}));
+  script.front() = of_class(InstClass::kControl);
+  script.push_back(compute({}, {1}));
+  script.push_back(compute({1}, {2}));
+  SmBench alone(script);
+  alone.start(0, 0);
+  alone.finish();
+  SmBench bench(script, 2);
+  bench.stream.polls = true;
+  bench.start(0, 0);
+  bench.finish();
+  Times expected = alone.stream.times(0);
+  for (Cycle& at : expected) ++at;  // warp 0 is the older one until it has jumped
+  EXPECT_EQ(bench.stream.times(1), expected);
 }
 
 TEST(SmBench, WhatReadsALoadIssuesWhenItsAnswerComes) {

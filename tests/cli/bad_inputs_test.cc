@@ -2,8 +2,11 @@
 // crashes, nothing is accepted, nothing is left behind.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "frontend/workload.h"
@@ -389,6 +392,9 @@ std::vector<BadInput> in_files() {
       machine("FileWithNegative", "run.seed = -1\n", "m.toml:1: run.seed must be a whole number, not -1"),
       machine("FileWithDecimal", "run.seed = 1.5\n", "m.toml:1: run.seed must be a whole number, not 1.5"),
       machine("FileWithList", "run.seed = [1]\n", "m.toml:1: run.seed must be a whole number, not a list"),
+      program("LaunchWithAHugeBlock",
+              "count = 4\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [2048]\nargs = [\"x\"]\n",
+              "own.toml:11: launch[0].block must be a list of whole numbers from 1 to 1024, and holds 2048"),
       machine("FileWithTableForValue", "[run.seed]\nx = 1\n",
               "m.toml:2: run.seed.x is not a known key; did you mean \"run.seed\"?"),
       machine("FileWithTablesInAList", "[[run]]\nseed = 1\n", "m.toml:1: run is a group of keys; set one of its keys"),
@@ -478,6 +484,49 @@ TEST_P(BadInputs, EarnOneSentenceAndExitCodeTwoAndLeaveNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Table, BadInputs, ::testing::ValuesIn(all_bad_inputs()),
                          [](const auto& input) { return input.param.name; });
+
+/// Nobody writes into it, so whoever opens it waits.
+TEST(BadFiles, APipeIsRefusedWhereverAFileIsNamed) {
+  const Scratch scratch;
+  const auto pipe = [&](const std::string& name) {
+    ASSERT_EQ(mkfifo((scratch.path() / name).c_str(), 0600), 0) << name;
+  };
+  for (const char* name : {"p.toml", "p.json", "p.cu", "p.ptx", "p.npy", "p"}) pipe(name);
+  for (const char* folder : {"listed", "traced", "tabled"}) std::filesystem::create_directory(scratch.path() / folder);
+  pipe("listed/kernelslist.g");
+  pipe("traced/kernel-1.traceg");
+  pipe("tabled/opcodes.toml");
+  scratch.write("traced/kernelslist.g", "kernel-1.traceg\n");
+  scratch.write("tabled/kernelslist.g", "kernel-1.traceg\n");
+  scratch.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
+  const std::string own =
+      "source = \"k.cu\"\n[[buffer]]\nname = \"x\"\ntype = \"i32\"\ncount = 1\ninit = \"file\"\n"
+      "file = \"p.npy\"\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = [\"x\"]\n";
+  scratch.write("own.toml", own);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"run", "--gpu", "p.toml", "--tenant", "gups"}, "p.toml"},
+      {{"run", "--gpu", "p.json", "--tenant", "gups"}, "p.json"},
+      {{"run", "--gpu", "dws_30sm", "--design", "p.toml", "--tenant", "gups"}, "p.toml"},
+      {{"run", "--gpu", "dws_30sm", "--tenant", "p.toml"}, "p.toml"},
+      {{"run", "--resume", "p"}, "p"},
+      {{"exec", "p.toml"}, "p.toml"},
+      {{"exec", "own.toml"}, "p.npy"},
+      {{"exec", "./listed"}, "./listed/kernelslist.g"},
+      {{"exec", "./traced"}, "./traced/kernel-1.traceg"},
+      {{"exec", "./tabled"}, "./tabled/opcodes.toml"},
+      {{"list", "kernels", "p.cu"}, "p.cu"},
+      {{"list", "kernels", "p.ptx"}, "p.ptx"},
+      {{"explain", "run.seed", "--gpu", "p.toml"}, "p.toml"},
+      {{"sweep", "p.toml", "--store", "s.db"}, "p.toml"},
+      {{"diff", "p.json", "p.json"}, "p.json"},
+  };
+  for (const auto& [arguments, name] : commands) {
+    const Outcome outcome = run_terrace(arguments, scratch.path().string());
+    EXPECT_NE(outcome.err.find(name + ": is not a plain file; copy it into one\n"), std::string::npos)
+        << fmt::format("{}", fmt::join(arguments, " ")) << ": " << outcome.err;
+    EXPECT_EQ(outcome.exit_code, 2);
+  }
+}
 
 TEST(BadInputTable, HasAtLeastFortyEntries) {
   EXPECT_GE(all_bad_inputs().size(), 40u);

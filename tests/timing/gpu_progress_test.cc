@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 #include "timing/ptx_tenants.h"
 
 namespace terrace {
@@ -44,12 +47,18 @@ constexpr const char* kYoungestSets = R"(
 
 // The last warp of the last block sets what all others wait for, each with a fence in every pass.
 constexpr const char* kLastSets = R"(
-  mov.u32 %r7, %ctaid.x; setp.ne.u32 %p3, %r7, 3; @%p3 bra WAIT;
+  mov.u32 %r7, %ctaid.x; setp.ne.u32 %p3, %r7, 31; @%p3 bra WAIT;
   setp.lt.u32 %p1, %r1, 224; @%p1 bra WAIT;
   mov.u32 %r6, 1; st.volatile.global.u32 [%rd1], %r6; bra END;
   WAIT: membar.gl; add.u32 %r6, %r6, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
   red.global.add.u32 [%rd2], 1;
   END:)";
+
+constexpr const char* kSleeps = R"(
+  WAIT: nanosleep.u32 100; ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;)";
+
+/// Cycles after which a run is given up.
+constexpr Cycle kLong = 2'000'000;
 
 struct Outcome {
   u32 count = 0;
@@ -76,8 +85,10 @@ Outcome run(const GpuConfig& config, const std::string& body, u32 blocks, u32 th
                     .numbers = {{}},
                     .blocks = blocks,
                     .threads = threads});
-  Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &tenant.machine, {0, 1}}}, options);
-  gpu.run({.relaunch = false});
+  std::vector<u32> sms(config.sm.count);
+  std::iota(sms.begin(), sms.end(), 0);
+  Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &tenant.machine, sms}}, options);
+  gpu.run({.cycles = kLong, .relaunch = false});
   return {tenant.words(1)[0], gpu.progress(TenantId(0)).fault, gpu.now(), gpu.stats().csv()};
 }
 
@@ -109,11 +120,30 @@ TEST(GpuProgress, WarpsThatPollDoNotKeepTheYoungestFromIssuing) {
   }
 }
 
+// Many warps for few places where loads wait for a translation: who issues while it can, takes these again and again.
 TEST(GpuProgress, WarpsThatPollWithAFenceDoNotKeepTheQueueOfMemoryFromOthers) {
   for (const char* scheduler : {"gto", "lrr", "tenant_gto"}) {
-    const Outcome outcome = run(two_sms(scheduler), kLastSets, 4, 256);
+    GpuConfig config = two_sms(scheduler);
+    config.sm.count = 8;
+    config.l1_tlb.miss_merges = 4;
+    const Outcome outcome = run(config, kLastSets, 32, 256);
     EXPECT_EQ(outcome.fault, "") << scheduler;
-    EXPECT_EQ(outcome.count, 4u * 256 - 32) << scheduler;
+    EXPECT_EQ(outcome.count, 32u * 256 - 32) << scheduler;
+    EXPECT_LT(outcome.ended, kLong) << scheduler;
+  }
+}
+
+TEST(GpuProgress, WarpsThatSleepStarveNoOthers) {
+  // Nobody sets it. That is told only if all warps get round.
+  for (const char* scheduler : {"gto", "lrr", "tenant_gto"}) {
+    GpuConfig config = two_sms(scheduler);
+    config.sm.count = 8;
+    config.l1_tlb.miss_merges = 4;
+    config.run.spin_cycles = 50'000;
+    const Outcome outcome = run(config, kSleeps, 32, 256);
+    EXPECT_NE(outcome.fault.find("and so do all 256 warps that run"), outcome.fault.npos)
+        << scheduler << ": " << outcome.fault;
+    EXPECT_LE(outcome.ended, 150'000u) << scheduler;
   }
 }
 
@@ -128,14 +158,60 @@ TEST(GpuProgress, BlocksThatDoNotFitTogetherAreToldWithinTwoStretchesOfPatience)
   EXPECT_LE(outcome.ended, 60'000u);
 }
 
+// They store what is there already, until what nobody sets is set; the second meet at a barrier, too.
+constexpr const char* kRepeats = R"(
+  WAIT: mov.u32 %r6, 7; st.volatile.shared.u32 [flag], %r6; ld.volatile.global.u32 %r5, [%rd1];
+  setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;)";
+constexpr const char* kRepeatsTogether = R"(
+  WAIT: st.global.u32 [%rd2], 7; bar.sync 0; ld.volatile.global.u32 %r5, [%rd1];
+  setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;)";
+
+// So many instructions that the oldest warps could take every turn to issue.
+constexpr const char* kRepeatsBusily = R"(
+  mov.u32 %r5, 4; mov.u32 %r6, 5;
+  WAIT: add.u32 %r7, %r5, %r6; shr.u32 %r8, %r7, 1; add.u32 %r9, %r1, 1; add.u32 %r10, %r1, 2; add.u32 %r11, %r1, 3;
+  mov.u32 %r5, %r8; setp.lt.u32 %p2, %r5, %r6; @%p2 bra WAIT;
+  st.global.u32 [%rd2], %r9; st.global.u32 [%rd2], %r10; st.global.u32 [%rd2], %r11;)";
+
+TEST(GpuProgress, WarpsThatComeBackToTheSameStateAreToldWithinSomeStretchesOfPatience) {
+  GpuConfig config = two_sms();
+  config.run.spin_cycles = 20'000;
+  for (const char* body : {kRepeats, kRepeatsTogether, kRepeatsBusily}) {
+    const Outcome outcome = run_by_the_laws(config, body, 4, 256);
+    EXPECT_TRUE(outcome.fault.starts_with("kernel k never ends: warp 0 of block 0 goes round a loop, k.ptx:"))
+        << outcome.fault;
+    EXPECT_NE(outcome.fault.find("comes back to the same state"), outcome.fault.npos) << outcome.fault;
+    EXPECT_LE(outcome.ended, 100'000u);
+  }
+}
+
+// One thread counts in memory; its registers are the same after each pass.
+constexpr const char* kCountsInMemory = R"(
+  setp.ne.u32 %p1, %r1, 0; @%p1 bra REST;
+  WAIT: ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;
+  setp.ne.u32 %p2, %r5, 100; @%p2 bra WAIT;
+  REST: bar.sync 0;)";
+
+TEST(GpuProgress, ALoopThatChangesMemorySeldomIsNotTakenForAnEndlessOne) {
+  GpuConfig config = two_sms();
+  config.run.spin_cycles = 1'000;
+  const Outcome outcome = run_by_the_laws(config, kCountsInMemory, 1, 64);
+  EXPECT_EQ(outcome.fault, "");
+  EXPECT_EQ(outcome.count, 100u);
+  EXPECT_GE(outcome.ended, 4'000u) << "too short to be taken for one";
+}
+
 TEST(GpuProgress, AWarpThatHasJumpedBackTooOftenEndsItsTenant) {
   const GpuConfig config = two_sms();
-  PtxTenant tenant(config, "k.ptx",
-                   {.ptx = kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; bra L;"),
-                    .buffers = {{"lock", 1}, {"count", 1}},
-                    .numbers = {{}}});
-  ptx::Machine limited(ptx::parse_module("k.ptx", kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; bra L;")),
-                       tenant.memory, {.loop_limit = 1000});
+  PtxTenant tenant(
+      config, "k.ptx",
+      {.ptx = kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;"),
+       .buffers = {{"lock", 1}, {"count", 1}},
+       .numbers = {{}}});
+  ptx::Machine limited(
+      ptx::parse_module(
+          "k.ptx", kernel("L: add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;")),
+      tenant.memory, {.loop_limit = 1000});
   Gpu gpu(config, {{"tenant", &tenant.program, &tenant.memory, &limited, {0, 1}}});
   gpu.run({.relaunch = false});
   EXPECT_NE(gpu.progress(TenantId(0)).fault.find("its warp has taken 1000 backward branches"), std::string::npos)

@@ -92,8 +92,7 @@ TEST(Assign, EachTypeSaysWhatItMayBe) {
   EXPECT_EQ(refused("walkers=-1"), "--tenant: bfs.walkers must be a whole number from 1 to 1024, not \"-1\"");
   EXPECT_EQ(refused("share=1.5"),
             "--tenant: bfs.share must be a decimal from 0.0 to 1.0 with at most six digits after the point, not 1.5");
-  EXPECT_EQ(refused("sizes=[1,65]"),
-            "--tenant: bfs.sizes must be a list of whole numbers from 1 to 64, not \"[1,65]\"");
+  EXPECT_EQ(refused("sizes=[1,65]"), "--tenant: bfs.sizes must be a list of whole numbers from 1 to 64, and holds 65");
   EXPECT_EQ(refused("via=drm"),
             "--tenant: bfs.via must be one of \"l2\", \"dram\", not \"drm\"; did you mean \"dram\"?");
   EXPECT_EQ(refused("tree=3"), "--tenant: bfs.tree is a group of keys; set one of its keys");

@@ -152,7 +152,7 @@ TEST_F(Loader, MistakesInAFileNameTheFileTheLineAndTheKey) {
   EXPECT_EQ(refused_gpu("[mmu.pickr]\n"), "gpu.toml:1: mmu.pickr is not a known key; did you mean \"picker\"?");
   EXPECT_EQ(refused_gpu("mmu = 3\n"), "gpu.toml:1: mmu is a group of keys; set one of its keys");
   EXPECT_EQ(refused_gpu("[[sms]]\nx = 1\n"),
-            "gpu.toml:1: sms must be a list of whole numbers from 0 to 100, not a list");
+            "gpu.toml:1: sms must be a list of whole numbers from 0 to 100, and holds a table");
   EXPECT_EQ(refused_gpu("name = 1979-05-27\n"), "gpu.toml:1: dates and times are not supported; write text in quotes");
   EXPECT_EQ(refused_gpu("[mmu]\n\n[mmu.picker]\n"), "accepted");
 }

@@ -37,6 +37,44 @@ TEST(GuestMemory, HoldsBuffersAtBothEndsOf48Bits) {
   EXPECT_EQ(memory.footprint_bytes(), 40u + 4096);
 }
 
+/// How many pages of these bytes the host holds.
+u64 host_pages(const GuestMemory& memory, VirtAddr first, u64 bytes) {
+  std::vector<unsigned char> held((bytes + 4095) / 4096);
+  EXPECT_EQ(mincore(const_cast<u8*>(memory.at(first)), bytes, held.data()), 0);
+  return static_cast<u64>(std::ranges::count_if(held, [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TEST(GuestMemory, ZerosCostNothingWhereNobodyWroteBefore) {
+  constexpr u64 kBytes = u64{1} << 30, kPiece = 4 << 20;
+  GuestMemory memory(PageSize::k4K);
+  const VirtAddr first = memory.allocate("x", kBytes);
+  memory.write_zeros(first, kBytes);
+  EXPECT_EQ(host_pages(memory, first, kBytes), 0u);
+  const VirtAddr middle{first.raw + kBytes / 2 + 12};
+  memory.write(middle, kPiece)[kPiece - 1] = 9;
+  memory.write(middle, 1)[0] = 8;
+  const u64 touched = host_pages(memory, first, kBytes);
+  EXPECT_GE(touched, 2u);
+  // All but its last byte: that one stays.
+  memory.write_zeros({first.raw + 1}, middle.raw + kPiece - 1 - (first.raw + 1));
+  EXPECT_EQ(memory.read(middle, 1)[0], 0);
+  EXPECT_EQ(memory.read(middle, kPiece)[kPiece - 1], 9);
+  EXPECT_EQ(host_pages(memory, first, kBytes), touched);
+  EXPECT_EQ(memory.host_write_count(), 4u) << "caches forget zeros that were written, too";
+}
+
+TEST(GuestMemory, ZerosReachBytesThatAreMappedTwice) {
+  constexpr u64 kBytes = 1 << 20;
+  GuestMemory memory(PageSize::k4K);
+  const VirtAddr first = memory.allocate("x", kBytes);
+  const VirtAddr again = memory.map_again("y", first, Permission::kReadWrite);
+  memory.write(first, kBytes)[kBytes - 1] = 7;
+  memory.write(first, kBytes)[5] = 7;
+  memory.write_zeros({again.raw + 4096}, kBytes - 4096);
+  EXPECT_EQ(memory.read(first, kBytes)[kBytes - 1], 0);
+  EXPECT_EQ(memory.read(first, kBytes)[5], 7);
+}
+
 TEST(GuestMemory, AFarBufferEndsWhereItsBytesDo) {
   GuestMemory memory(PageSize::k64K);
   const VirtAddr first = memory.allocate_at("far", {u64{1} << 40}, 100);

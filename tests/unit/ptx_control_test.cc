@@ -214,10 +214,10 @@ TEST(PtxControl, AnEndlessLoopEndsAtTheInstructionLimitAndSaysWhere) {
   Harness harness(per_thread("SPIN: bra SPIN;"));
   const auto out = harness.buffer("out", std::vector<u32>(32));
   FunctionalConfig config;
-  config.instruction_limit = 1000;
+  config.instruction_limit = 100;
   const std::string sentence = refusal([&] { harness.run(harness.launch({1}, {32}, out), config); });
   EXPECT_EQ(sentence,
-            "kernel k has executed 1000 warp instructions without ending: warp 0 of block 0 runs at test.ptx:14, \"bra "
+            "kernel k has executed 100 warp instructions without ending: warp 0 of block 0 runs at test.ptx:14, \"bra "
             "SPIN\"; an endless loop, or raise the limit (exec --limit)");
 }
 

@@ -280,15 +280,15 @@ TEST(PtxProgress, BlocksThatDoNotFitTogetherNeverPassABarrierOfTheGrid) {
       "the GPU together");
 }
 
+constexpr const char* kWords = ".shared .align 4 .b8 words[64];\n";
 std::string told_of(const std::string& body, u32 threads = 32) {
-  return refusal([&] { run_locked(locked(body), threads); });
+  return refusal([&] { run_locked(locked(body, kWords), threads); });
 }
 constexpr const char* kNeverEnds = "kernel k never ends";
 
 TEST(PtxProgress, LoopsThatNothingCanEndAreTold) {
   for (const char* body :
        {"W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;",  // a flag that nobody sets
-        "W: bra W;",                                                                    // no way out
         // a lock that is taken twice; what counts the tries decides nothing
         "W: add.u32 %r20, %r20, 1; atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra W;"
         "V: add.u32 %r20, %r20, 1; atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra V;"
@@ -298,6 +298,118 @@ TEST(PtxProgress, LoopsThatNothingCanEndAreTold) {
         "W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;"}) {
     EXPECT_TRUE(told_of(body, 64).starts_with(kNeverEnds)) << body << told_of(body, 64);
   }
+}
+
+TEST(PtxProgress, ALoopThatNothingLeadsOutOfIsTold) {
+  for (const char* body :
+       {"W: bra W;", "W: bar.sync 0; bra W;", "W: add.u32 %r20, %r20, 1; st.global.u32 [%rd4], %r20; bra W;",
+        "W: mov.u32 %r20, %clock; st.global.u32 [%rd4], %r20; bra W;"}) {
+    const std::string told = told_of(body, 64);
+    EXPECT_NE(told.find("lane 0 of warp 0 of block 0 goes round a loop that nothing leads out of"), told.npos)
+        << body << told;
+  }
+  // What leads out is a fault, a return from a called function, or a trap, sooner or later.
+  EXPECT_NE(told_of("W: add.s64 %rd4, %rd4, 8; st.global.u32 [%rd4], 0; bra W;").find("outside any allocation"),
+            std::string::npos);
+  EXPECT_NE(told_of("W: add.u32 %r20, %r20, 1; setp.eq.u32 %p1, %r20, 1000; @%p1 trap; bra W;").find("executes a trap"),
+            std::string::npos);
+}
+
+/// Until word 0 of `lock` is set, which nobody does.
+constexpr const char* kUntilSet = "ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;\n";
+
+TEST(PtxProgress, LoopsThatComeBackToTheSameStateAreTold) {
+  for (const std::string& body : std::vector<std::string>{
+           std::string("W: bar.sync 0;") + kUntilSet,
+           // It stores what is there already.
+           std::string("W: st.global.u32 [%rd4], 7; st.shared.u32 [words+4], 7;") + kUntilSet,
+           // What counts the passes decides nothing, although it is needed afterwards.
+           std::string("W: add.u32 %r20, %r20, 1; bar.sync 0;") + kUntilSet + "mov.u32 %r10, %r20;",
+           // A search whose middle is where it was.
+           "mov.u32 %r20, 4; mov.u32 %r21, 5; W: add.u32 %r22, %r20, %r21; shr.u32 %r20, %r22, 1;"
+           "setp.lt.u32 %p1, %r20, %r21; @%p1 bra W;",
+           // A period of 1024 passes.
+           "mov.u32 %r20, 1; W: mad.lo.u32 %r20, %r20, 5, 1; and.b32 %r20, %r20, 1023;"
+           "setp.ne.u32 %p1, %r20, 5000; @%p1 bra W;",
+           // Others wait at a barrier, or where lanes meet.
+           std::string("setp.lt.u32 %p2, %r1, 32; @%p2 bra W; bar.sync 0; W: st.global.u32 [%rd4], 7;") + kUntilSet,
+           std::string("setp.ne.u32 %p2, %r1, 3; @%p2 bra STORE; W: st.global.u32 [%rd4], 7;") + kUntilSet,
+           // One loop within another.
+           std::string("W: mov.u32 %r20, 0; V: add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 10; @%p2 bra V;"
+                       "st.global.u32 [%rd4], %r20;") +
+               kUntilSet,
+       }) {
+    EXPECT_TRUE(told_of(body, 64).starts_with(kNeverEnds)) << body << told_of(body, 64);
+  }
+  const std::string told = told_of(std::string("W: st.global.u32 [%rd4], 7;") + kUntilSet);
+  EXPECT_TRUE(told.starts_with("kernel k never ends: warp 0 of block 0 goes round a loop, test.ptx:")) << told;
+  EXPECT_TRUE(told.ends_with(
+      ", \"@%p1 bra W\", and comes back to the same state, with the same registers and the same memory, and no other "
+      "warp "
+      "runs; 1 of the 1 blocks of the grid have begun and not ended; let each pass change what ends the loop"))
+      << told;
+}
+
+TEST(PtxProgress, ALoopThatCallsIsToldToo) {
+  const std::string function =
+      ".func (.param .b32 r) same(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n]; st.param.b32 [r], %a; ret; }\n";
+  const std::string call =
+      "W: mov.u32 %r20, 0; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r4; call (y), same, (x); "
+      "ld.param.b32 %r10, [y]; }";
+  const std::string told = refusal([&] { run_locked(locked(call + kUntilSet, function), 64); });
+  EXPECT_TRUE(told.starts_with(kNeverEnds)) << told;
+}
+
+// Registers repeat; what counts the passes lies in memory of some kind.
+TEST(PtxProgress, LoopsThatChangeMemoryAreNotTakenForEndlessOnes) {
+  const std::pair<const char*, const char*> passes[] = {
+      {"st.global.u32 [%rd4], 0;", "ld.global.u32 %r5, [%rd4]; add.u32 %r5, %r5, 1; st.global.u32 [%rd4], %r5;"},
+      {"", "ld.volatile.shared.u32 %r5, [words+8]; add.u32 %r5, %r5, 1; st.volatile.shared.u32 [words+8], %r5;"},
+      {".local .align 4 .b8 depot[4]; st.local.u32 [depot], 0;",
+       "ld.local.u32 %r5, [depot]; add.u32 %r5, %r5, 1; st.local.u32 [depot], %r5;"},
+      {"", "atom.global.add.u32 %r5, [%rd2], 1;"},
+      {"", "red.global.add.u32 [%rd2], 1; ld.volatile.global.u32 %r5, [%rd2];"},
+      {"", "atom.shared.add.u32 %r5, [words+8], 1;"},
+  };
+  for (const auto& [before, pass] : passes) {
+    const std::string body =
+        before + std::string("W: ") + pass + "setp.ne.u32 %p1, %r5, 90000; @%p1 bra W; mov.u32 %r10, 5;";
+    EXPECT_EQ(run_locked(locked(body, kWords), 1).out[0], 5u) << pass;
+  }
+}
+
+TEST(PtxProgress, WarpsThatOthersLetGoAtABarrierAreNotTakenForEndlessOnes) {
+  // Warp 0 waits, with a barrier in each pass, until warp 1 has made so many.
+  const std::string body = R"(
+    mov.u32 %r20, 0; setp.ge.u32 %p2, %r1, 32; @%p2 bra WORK;
+  W: bar.sync 0; ld.volatile.shared.u32 %r5, [words+8]; bar.sync 0; setp.eq.u32 %p1, %r5, 0; @%p1 bra W; bra DONE;
+  WORK: bar.sync 0; add.u32 %r20, %r20, 1; setp.eq.u32 %p3, %r20, 40000; @%p3 st.volatile.shared.u32 [words+8], 1; bar.sync 0;
+    setp.le.u32 %p1, %r20, 40000; @%p1 bra WORK;
+  DONE: mov.u32 %r10, 5;)";
+  EXPECT_EQ(run_locked(locked(body, kWords), 64).out, std::vector<u32>(64, 5));
+}
+
+TEST(PtxProgress, BlocksThatHaveNotBegunMayEndAWait) {
+  // Not a loop that polls: there is a barrier in it.
+  const std::string body = R"(
+    setp.eq.u32 %p2, %r2, 11; @%p2 st.volatile.global.u32 [%rd1], 1;
+  W: bar.sync 0; ld.volatile.global.u32 %r10, [%rd1]; setp.eq.u32 %p1, %r10, 0; @%p1 bra W;)";
+  EXPECT_EQ(run_locked(locked(body), 32, 32, 12).out, std::vector<u32>(32 * 12, 1));
+}
+
+TEST(PtxProgress, LoopsThatOnlyWaitForAClockAreToldAtTheLimit) {
+  GuestMemory memory(PageSize::k4K);
+  const std::string text = kernel_text({},
+                                       "mov.u32 %r20, %clock;\nW: mov.u32 %r21, %clock; sub.u32 %r22, %r21, %r20; "
+                                       "setp.ne.u32 %p1, %r22, 1; @%p1 bra W; ret;");
+  Launch launch;
+  launch.kernel = "k";
+  launch.block = {128};
+  Machine machine(parse_module("test.ptx", text), memory, {.loop_limit = 100'000});
+  const std::string told = refusal([&] { FunctionalRunner(machine).run(launch); });
+  EXPECT_TRUE(told.starts_with("kernel k only waits for a clock: warp 0 of block 0 goes round a loop, test.ptx:12"))
+      << told;
+  EXPECT_NE(told.find("where nothing else changes, and so do all 4 warps that run"), told.npos) << told;
 }
 
 TEST(PtxProgress, LoopsThatCanEndAreNotTakenForEndlessOnes) {

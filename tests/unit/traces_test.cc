@@ -306,19 +306,24 @@ TEST(Traces, TensorInstructionsTakeTheTensorPipelineAsLongAsTheirShapeSays) {
   const auto line = [](const std::string& opcode) { return "1 0010 ffffffff 1 R4 " + opcode + " 2 R4 R8 0 0"; };
   const std::string folder =
       written(scratch, kHeader + block_of({line("HMMA.16816.F32"), line("HMMA.1688.F32.TF32"), line("HMMA.1688.F32"),
-                                           line("IMMA.16832.S8.S8"), line("DMMA.884"), line("HGMMA.64x128x16.F32")},
+                                           line("IMMA.16832.S8.S8"), line("DMMA.884"), line("HGMMA.64x128x16.F32"),
+                                           line("BGMMA.64x8x256.AND.POPC"), line("ARRIVES.LDGSTSBAR.64")},
                                           {line("HMMA.4444")}));
   const traces::OpcodeTable table = traces::OpcodeTable::read(folder);
   // m n k, of tf32 twice, of 8 bits half, of f64 sixteen times; a quarter of what four warps do together.
-  const std::pair<const char*, u32> works[] = {
-      {"HMMA.16816.F32", 16 * 8 * 16},           {"HMMA.1688.F32.TF32", 16 * 8 * 8 * 2}, {"HMMA.1688.F32", 16 * 8 * 8},
-      {"IMMA.16832.S8.S8", 16 * 8 * 32 / 2},     {"IMMA.16864.S4.S4", 16 * 8 * 64 / 4},  {"DMMA.884", 8 * 8 * 4 * 16},
-      {"HGMMA.64x128x16.F32", 64 * 128 * 16 / 4}};
+  const std::pair<const char*, u32> works[] = {{"HMMA.16816.F32", 16 * 8 * 16},
+                                               {"HMMA.1688.F32.TF32", 16 * 8 * 8 * 2},
+                                               {"HMMA.1688.F32", 16 * 8 * 8},
+                                               {"IMMA.16832.S8.S8", 16 * 8 * 32 / 2},
+                                               {"IMMA.16864.S4.S4", 16 * 8 * 64 / 4},
+                                               {"DMMA.884", 8 * 8 * 4 * 16},
+                                               {"HGMMA.64x128x16.F32", 64 * 128 * 16 / 4},
+                                               {"BGMMA.64x8x256.AND.POPC", 64 * 8 * 256 / 16 / 4}};
   for (const auto& [opcode, work] : works) EXPECT_EQ(table.find(opcode).tensor_work, work) << opcode;
   ExecOptions options;
   options.program = folder;
   const ExecResult known = execute_program(options);
-  EXPECT_EQ(known.total.by_class[index(InstClass::kTensor)], 6u);
+  EXPECT_EQ(known.total.by_class[index(InstClass::kTensor)], 7u);
   EXPECT_EQ(known.unknown_opcodes, (std::map<std::string, u64>{{"HMMA.4444", 1}})) << "a shape that is not listed";
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -387,6 +388,24 @@ TEST_F(UserProgramTest, AnNpyFileFillsABufferThatItFits) {
   const ProgramInstance user = load(changed("init = \"iota\"", "init = \"file\"\nfile = \"values.npy\""));
   user.program->allocate(memory);
   EXPECT_THAT(ptx::refusal([&] { user.program->initialise(memory); }), HasSubstr("is not a .npy file"));
+}
+
+TEST_F(UserProgramTest, ABufferThatIsFilledWithZerosCostsTheHostNothing) {
+  for (const std::string zero : {"0", "0.0"}) {
+    write("zeros.toml",
+          "source = \"saxpy.cu\"\n[[buffer]]\nname = \"x\"\ncount = 300000000\ninit = \"constant\"\nvalue = " + zero +
+              "\n[[launch]]\nfill = [{ buffer = \"x\", value = " + zero +
+              " }]\nkernel = \"saxpy\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", \"x\", 2.0, 0]\n");
+    const ProgramInstance user = load_user_program((folder_ / "zeros.toml").string());
+    GuestMemory memory(PageSize::k4K);
+    user.program->allocate(memory);
+    user.program->initialise(memory);
+    ASSERT_TRUE(user.program->next(memory).has_value());
+    const GuestMemory::Allocation& x = memory.allocations().front();
+    std::vector<unsigned char> held((x.bytes + 4095) / 4096);
+    ASSERT_EQ(mincore(memory.at(x.first), x.bytes, held.data()), 0);
+    EXPECT_EQ(std::ranges::count_if(held, [](unsigned char page) { return (page & 1) != 0; }), 0) << zero;
+  }
 }
 
 TEST_F(UserProgramTest, WhatMayNeverEndIsRefused) {

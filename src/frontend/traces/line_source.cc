@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "engine/hash.h"
+#include "text/plain_file.h"
 
 namespace terrace::traces {
 namespace {
@@ -25,8 +26,7 @@ class PlainBytes final : public ByteSource {
   explicit PlainBytes(const std::string& path) : path_(path), file_(nullptr, std::fclose) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) input_error("{}: there is no such file", path);
-    // A device or a pipe may never end.
-    if (!fs::is_regular_file(path, ignored)) input_error("{}: is not a regular file", path);
+    require_plain_file(path);
     file_.reset(std::fopen(path.c_str(), "rb"));
     if (!file_) input_error("{}: cannot be read: {}", path, std::strerror(errno));
   }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "frontend/user/npy.h"
+#include "text/plain_file.h"
 
 namespace terrace::user {
 
@@ -14,10 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A device or a pipe may never end, or never begin.
 std::string regular(const std::string& folder, const std::string& name) {
   std::string path = (fs::path(folder) / name).string();
-  if (fs::exists(path) && !fs::is_regular_file(path)) input_error("{}: is not a plain file; copy it into one", path);
+  require_plain_file(path);
   return path;
 }
 

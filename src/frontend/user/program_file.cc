@@ -12,6 +12,7 @@
 
 #include "config/assign.h"
 #include "frontend/device_code.h"
+#include "text/plain_file.h"
 #include "text/suggest.h"
 
 namespace terrace::user {
@@ -410,7 +411,7 @@ class Reader {
 }  // namespace
 
 std::unique_ptr<const ProgramFile> read_program_file(const std::string& path, u64 seed) {
-  if (fs::exists(path) && !fs::is_regular_file(path)) input_error("{}: is not a plain file; copy it into one", path);
+  require_plain_file(path);
   auto program = std::make_unique<ProgramFile>();
   program->file = path;
   program->folder = fs::path(path).parent_path().string();

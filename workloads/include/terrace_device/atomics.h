@@ -60,6 +60,11 @@ TERRACE_DEVICE_INLINE double atomicExch(double* at, double value) {
   return __longlong_as_double(atomicExch(reinterpret_cast<long long*>(at), __double_as_longlong(value)));
 }
 
+TERRACE_DEVICE_INLINE unsigned short atomicCAS(unsigned short* at, unsigned short compare, unsigned short value) {
+  unsigned short old;
+  asm volatile("atom.cas.b16 %0, [%1], %2, %3;" : "=h"(old) : "l"(at), "h"(compare), "h"(value) : "memory");
+  return old;
+}
 TERRACE_DEVICE_INLINE int atomicCAS(int* at, int compare, int value) {
   return __nvvm_atom_cas_gen_i(at, compare, value);
 }

@@ -79,7 +79,11 @@ extern "C" __device__ __attribute__((noreturn)) inline void __assert_fail(const 
 }
 
 #include "atomics.h"
+#include "constants.h"
 #include "error_functions.h"
+#include "gamma_functions.h"
 #include "integers.h"
 #include "math.h"
+#include "parts.h"
+#include "toolkit/math_constants.h"
 #include "warps.h"

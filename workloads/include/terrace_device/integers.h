@@ -133,6 +133,32 @@ TERRACE_DEVICE_INLINE unsigned int __funnelshift_r(unsigned int low, unsigned in
   return static_cast<unsigned int>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
 }
 
+// Sums of products of four bytes, or of two halves and two bytes, and a third number.
+#define TERRACE_DEVICE_DOT(type, bytes, halves, ptx)                                             \
+  TERRACE_DEVICE_INLINE type __dp4a(type x, type y, type sum) {                                  \
+    type result;                                                                                 \
+    asm("dp4a." ptx "." ptx " %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(sum));       \
+    return result;                                                                               \
+  }                                                                                              \
+  TERRACE_DEVICE_INLINE type __dp4a(bytes x, bytes y, type sum) {                                \
+    return __dp4a(__builtin_bit_cast(type, x), __builtin_bit_cast(type, y), sum);                \
+  }                                                                                              \
+  TERRACE_DEVICE_DOT2(__dp2a_lo, type, bytes, halves, "dp2a.lo." ptx "." ptx " %0, %1, %2, %3;") \
+  TERRACE_DEVICE_DOT2(__dp2a_hi, type, bytes, halves, "dp2a.hi." ptx "." ptx " %0, %1, %2, %3;")
+#define TERRACE_DEVICE_DOT2(name, type, bytes, halves, instruction)             \
+  TERRACE_DEVICE_INLINE type name(type x, type y, type sum) {                   \
+    type result;                                                                \
+    asm(instruction : "=r"(result) : "r"(x), "r"(y), "r"(sum));                 \
+    return result;                                                              \
+  }                                                                             \
+  TERRACE_DEVICE_INLINE type name(halves x, bytes y, type sum) {                \
+    return name(__builtin_bit_cast(type, x), __builtin_bit_cast(type, y), sum); \
+  }
+TERRACE_DEVICE_DOT(int, char4, short2, "s32")
+TERRACE_DEVICE_DOT(unsigned int, uchar4, ushort2, "u32")
+#undef TERRACE_DEVICE_DOT2
+#undef TERRACE_DEVICE_DOT
+
 // `min` and `max`. Mixed signs compare without one, as CUDA has it.
 #define TERRACE_DEVICE_MINMAX(result, first, second)                     \
   TERRACE_DEVICE_INLINE result min(first a, second b) {                  \

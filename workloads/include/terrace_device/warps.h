@@ -81,6 +81,24 @@ TERRACE_DEVICE_SHUFFLE(__shfl_down_sync, down, unsigned int, 0x1f)
 TERRACE_DEVICE_SHUFFLE(__shfl_xor_sync, bfly, int, 0x1f)
 #undef TERRACE_DEVICE_SHUFFLE
 
+// Of the values of all members, as in every one of them.
+#define TERRACE_DEVICE_REDUCE(name, type, operation)                                                \
+  TERRACE_DEVICE_INLINE type name(unsigned int members, type value) {                               \
+    type result;                                                                                    \
+    asm volatile("redux.sync." operation " %0, %1, %2;" : "=r"(result) : "r"(value), "r"(members)); \
+    return result;                                                                                  \
+  }
+TERRACE_DEVICE_REDUCE(__reduce_add_sync, int, "add.s32")
+TERRACE_DEVICE_REDUCE(__reduce_add_sync, unsigned int, "add.u32")
+TERRACE_DEVICE_REDUCE(__reduce_min_sync, int, "min.s32")
+TERRACE_DEVICE_REDUCE(__reduce_min_sync, unsigned int, "min.u32")
+TERRACE_DEVICE_REDUCE(__reduce_max_sync, int, "max.s32")
+TERRACE_DEVICE_REDUCE(__reduce_max_sync, unsigned int, "max.u32")
+TERRACE_DEVICE_REDUCE(__reduce_and_sync, unsigned int, "and.b32")
+TERRACE_DEVICE_REDUCE(__reduce_or_sync, unsigned int, "or.b32")
+TERRACE_DEVICE_REDUCE(__reduce_xor_sync, unsigned int, "xor.b32")
+#undef TERRACE_DEVICE_REDUCE
+
 #define TERRACE_DEVICE_MATCH(type, like, builtin)                                                    \
   TERRACE_DEVICE_INLINE unsigned int __match_any_sync(unsigned int members, type value) {            \
     return __nvvm_match_any_sync_##builtin(members, __builtin_bit_cast(like, value));                \
@@ -150,3 +168,84 @@ TERRACE_DEVICE_LDG4(uint4, unsigned int, ui4)
 TERRACE_DEVICE_LDG4(float4, float, f4)
 #undef TERRACE_DEVICE_LDG4
 #undef TERRACE_DEVICE_LDG2
+
+// Loads and stores that say how caches should treat them. Narrow types travel in registers of 16 bits or more.
+#define TERRACE_DEVICE_LOAD(name, type, held, ptx, constraint)                     \
+  TERRACE_DEVICE_INLINE type name(const type* from) {                              \
+    held value;                                                                    \
+    asm volatile(ptx " %0, [%1];" : "=" constraint(value) : "l"(from) : "memory"); \
+    return static_cast<type>(value);                                               \
+  }
+#define TERRACE_DEVICE_LOAD2(name, type, held, ptx, constraint)                                         \
+  TERRACE_DEVICE_INLINE type name(const type* from) {                                                   \
+    held x, y;                                                                                          \
+    asm volatile(ptx " {%0, %1}, [%2];" : "=" constraint(x), "=" constraint(y) : "l"(from) : "memory"); \
+    return {x, y};                                                                                      \
+  }
+#define TERRACE_DEVICE_LOAD4(name, type, held, ptx, constraint)                               \
+  TERRACE_DEVICE_INLINE type name(const type* from) {                                         \
+    held x, y, z, w;                                                                          \
+    asm volatile(ptx " {%0, %1, %2, %3}, [%4];"                                               \
+                 : "=" constraint(x), "=" constraint(y), "=" constraint(z), "=" constraint(w) \
+                 : "l"(from)                                                                  \
+                 : "memory");                                                                 \
+    return {x, y, z, w};                                                                      \
+  }
+#define TERRACE_DEVICE_STORE(name, type, held, ptx, constraint)                                  \
+  TERRACE_DEVICE_INLINE void name(type* to, type value) {                                        \
+    asm volatile(ptx " [%0], %1;" : : "l"(to), constraint(static_cast<held>(value)) : "memory"); \
+  }
+#define TERRACE_DEVICE_STORE2(name, type, held, ptx, constraint)                                           \
+  TERRACE_DEVICE_INLINE void name(type* to, type value) {                                                  \
+    asm volatile(ptx " [%0], {%1, %2};" : : "l"(to), constraint(value.x), constraint(value.y) : "memory"); \
+  }
+#define TERRACE_DEVICE_STORE4(name, type, held, ptx, constraint)                                               \
+  TERRACE_DEVICE_INLINE void name(type* to, type value) {                                                      \
+    asm volatile(ptx " [%0], {%1, %2, %3, %4};"                                                                \
+                 :                                                                                             \
+                 : "l"(to), constraint(value.x), constraint(value.y), constraint(value.z), constraint(value.w) \
+                 : "memory");                                                                                  \
+  }
+#define TERRACE_DEVICE_CACHED(DO, DO2, DO4, name, ptx)              \
+  DO(name, char, short, ptx ".s8", "h")                             \
+  DO(name, signed char, short, ptx ".s8", "h")                      \
+  DO(name, unsigned char, unsigned short, ptx ".u8", "h")           \
+  DO(name, short, short, ptx ".s16", "h")                           \
+  DO(name, unsigned short, unsigned short, ptx ".u16", "h")         \
+  DO(name, int, int, ptx ".s32", "r")                               \
+  DO(name, unsigned int, unsigned int, ptx ".u32", "r")             \
+  DO(name, long, long, ptx ".s64", "l")                             \
+  DO(name, unsigned long, unsigned long, ptx ".u64", "l")           \
+  DO(name, long long, long long, ptx ".s64", "l")                   \
+  DO(name, unsigned long long, unsigned long long, ptx ".u64", "l") \
+  DO(name, float, float, ptx ".f32", "f")                           \
+  DO(name, double, double, ptx ".f64", "d")                         \
+  DO2(name, int2, int, ptx ".v2.s32", "r")                          \
+  DO2(name, uint2, unsigned int, ptx ".v2.u32", "r")                \
+  DO2(name, float2, float, ptx ".v2.f32", "f")                      \
+  DO2(name, double2, double, ptx ".v2.f64", "d")                    \
+  DO4(name, int4, int, ptx ".v4.s32", "r")                          \
+  DO4(name, uint4, unsigned int, ptx ".v4.u32", "r")                \
+  DO4(name, float4, float, ptx ".v4.f32", "f")
+#define TERRACE_DEVICE_LOADS(name, ptx) \
+  TERRACE_DEVICE_CACHED(TERRACE_DEVICE_LOAD, TERRACE_DEVICE_LOAD2, TERRACE_DEVICE_LOAD4, name, ptx)
+#define TERRACE_DEVICE_STORES(name, ptx) \
+  TERRACE_DEVICE_CACHED(TERRACE_DEVICE_STORE, TERRACE_DEVICE_STORE2, TERRACE_DEVICE_STORE4, name, ptx)
+TERRACE_DEVICE_LOADS(__ldca, "ld.ca")
+TERRACE_DEVICE_LOADS(__ldcg, "ld.cg")
+TERRACE_DEVICE_LOADS(__ldcs, "ld.cs")
+TERRACE_DEVICE_LOADS(__ldlu, "ld.lu")
+TERRACE_DEVICE_LOADS(__ldcv, "ld.cv")
+TERRACE_DEVICE_STORES(__stwb, "st.wb")
+TERRACE_DEVICE_STORES(__stcg, "st.cg")
+TERRACE_DEVICE_STORES(__stcs, "st.cs")
+TERRACE_DEVICE_STORES(__stwt, "st.wt")
+#undef TERRACE_DEVICE_STORES
+#undef TERRACE_DEVICE_LOADS
+#undef TERRACE_DEVICE_CACHED
+#undef TERRACE_DEVICE_STORE4
+#undef TERRACE_DEVICE_STORE2
+#undef TERRACE_DEVICE_STORE
+#undef TERRACE_DEVICE_LOAD4
+#undef TERRACE_DEVICE_LOAD2
+#undef TERRACE_DEVICE_LOAD

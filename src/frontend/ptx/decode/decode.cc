@@ -8,6 +8,7 @@
 
 #include "frontend/ptx/decode/control_flow.h"
 #include "frontend/ptx/decode/liveness.h"
+#include "frontend/ptx/decode/loop_facts.h"
 #include "frontend/ptx/decode/polling.h"
 
 namespace terrace::ptx {
@@ -322,15 +323,17 @@ void decode_body(DecodedFunction& decoded) {
   facts.line = decoder.function.end_line;
   code.decoded.push_back(facts);
   code.statements.push_back(nullptr);
-  if (end > decoder.first) {
-    const ControlFlow flow = analyse_control_flow(code, decoder.first, end);
-    set_reconvergence(code, flow, end);
-    decoded.liveness = analyse_liveness(decoder, flow);
-    mark_polling_loops(decoder, flow, decoded.liveness);
-  } else {
+  if (end == decoder.first) {
     decoded.liveness.ranges.resize(decoder.function.registers.size());
+    decoded.placement = place_registers(decoder.function, decoded.liveness);
+    return;
   }
+  const ControlFlow flow = analyse_control_flow(code, decoder.first, end);
+  set_reconvergence(code, flow, end);
+  decoded.liveness = analyse_liveness(decoder, flow);
+  mark_polling_loops(decoder, flow, decoded.liveness);
   decoded.placement = place_registers(decoder.function, decoded.liveness);
+  note_loops(decoder, flow, decoded.liveness, decoded.placement);
 }
 
 void set_place(Code& code, const Patch& patch, u32 place) {

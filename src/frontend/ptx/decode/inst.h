@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,15 @@ struct FunctionImage {
   std::vector<u32> callees;
 };
 
+/// Of the loop that a branch jumps back in, with those around it (loop_facts.h).
+struct LoopFacts {
+  u32 first = kNowhere, end = 0;  // the stretch of instructions that holds it
+  bool closed = true;             // nothing in it leaves it
+  bool calls = false;             // functions
+  bool reads_clock = false;
+  std::vector<u32> rows, predicates;  // of the registers that decide what the next pass does, where a pass starts
+};
+
 struct Code {
   const Module* module = nullptr;
   std::string_view kernel;
@@ -92,13 +102,15 @@ struct Code {
   std::vector<u32> pool;                 // constants, each repeated over the lanes
   std::vector<FunctionImage> functions;  // 0 is the kernel
   std::vector<CallSite> calls;
+  std::map<u32, LoopFacts> loops;  // by the branch that jumps back
   u32 registers_per_thread = 0;
   u32 scoreboard_names = 0;
   u32 local_bytes = 0;     // per thread, all frames of the deepest chain of calls without recursion
   bool recursive = false;  // it needs a stack beyond that
   u32 static_shared_bytes = 0;
-  bool uses_grid_workspace = false;                            // barriers of the whole grid
-  bool uses_heap = false;                                      // malloc and free
+  bool uses_grid_workspace = false;  // barriers of the whole grid
+  bool uses_heap = false;            // malloc and free
+  bool reads_clock = false;
   u32 rows_total = 0, predicates_total = 0, params_total = 0;  // deepest chain of calls without recursion
 };
 

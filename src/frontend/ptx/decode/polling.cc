@@ -24,14 +24,6 @@ std::vector<u32> blocks_of_loop(const std::vector<std::vector<u32>>& predecessor
   return blocks;
 }
 
-bool reads_clock(const Statement* statement) {
-  return statement != nullptr &&
-         std::any_of(statement->operands.begin(), statement->operands.end(), [](const Operand& o) {
-           return o.kind == OperandKind::kSpecial &&
-                  (o.name.starts_with("%clock") || o.name.starts_with("%globaltimer"));
-         });
-}
-
 class Loop {
  public:
   Loop(const FunctionDecoder& decoded, const ControlFlow& flow, const std::vector<u32>& blocks) : decoded_(decoded) {
@@ -95,6 +87,14 @@ class Loop {
 };
 
 }  // namespace
+
+bool reads_clock(const Statement* statement) {
+  return statement != nullptr &&
+         std::any_of(statement->operands.begin(), statement->operands.end(), [](const Operand& o) {
+           return o.kind == OperandKind::kSpecial &&
+                  (o.name.starts_with("%clock") || o.name.starts_with("%globaltimer"));
+         });
+}
 
 void mark_polling_loops(const FunctionDecoder& decoded, const ControlFlow& flow, const Liveness& liveness) {
   Code& code = decoded.kernel.code;

@@ -16,4 +16,6 @@ namespace terrace::ptx {
 /// Sets kPolls, and kOnlyMemoryEnds, of each branch that jumps back to the start of such a loop.
 void mark_polling_loops(const FunctionDecoder& decoded, const ControlFlow& flow, const Liveness& liveness);
 
+bool reads_clock(const Statement* statement);
+
 }  // namespace terrace::ptx

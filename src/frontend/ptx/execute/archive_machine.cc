@@ -22,6 +22,18 @@ void Machine::archive(Archive& a) {
   archive_launches(a);
   archive_blocks(a);
   archive_atomics(a);
+  archive_watch(a);
+}
+
+/// Of a watch that a change has ended nothing is left.
+void Machine::archive_watch(Archive& a) {
+  a(watches_);
+  if (a.restores()) recurrences_.clear();
+  if (!watches()) return;
+  for (const auto& block : blocks_) {
+    if (!block->live) continue;
+    for (const Warp& warp : block->warps) a(recurrences_[&warp]);
+  }
 }
 
 void Machine::archive_launches(Archive& a) {

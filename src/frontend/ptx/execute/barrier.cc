@@ -13,6 +13,8 @@ void Machine::arrive(Execution& x, const Arrival& arrival) {
   Block& block = x.block;
   Warp& warp = x.warp;
   warp.stop_polling();
+  // What others do then decides what this warp does, or how soon the barrier completes.
+  if (!arrival.wait || arrival.reduction != kNoReduction) disturb();
   Barrier& barrier = block.barriers[arrival.id];
   const u32 expected = (arrival.threads + x.launch.width - 1) / x.launch.width;
   const u32 lane = static_cast<u32>(std::countr_zero(x.active));

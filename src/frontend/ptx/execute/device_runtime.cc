@@ -99,6 +99,7 @@ void run_print(Execution& x, const Inst& i) {
 
 /// void* malloc(bytes)
 void run_malloc(Execution& x, const Inst& i) {
+  x.machine.disturb();
   std::vector<std::pair<u32, u64>> asked;  // lane, bytes
   x.each([&](u32 lane) { asked.emplace_back(lane, argument(x, i, 0, 8, lane)); });
   // The warp goes on in a later cycle: until then nobody looks at the result.
@@ -111,6 +112,7 @@ void run_malloc(Execution& x, const Inst& i) {
 /// void free(address). Whether it may be freed was settled when the cycle began. So two SMs that free the same in one cycle both
 /// may; the second changes nothing.
 void run_free(Execution& x, const Inst& i) {
+  x.machine.disturb();
   DeviceHeap& heap = x.machine.runtime().heap;
   std::vector<u64> freed;
   bool good = true;

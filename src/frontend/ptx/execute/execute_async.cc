@@ -43,6 +43,7 @@ void run_copy(Execution& x, const Inst& i) {
   effect.bytes = i.bytes;
   effect.words = 1;
   effect.stride = 0;
+  x.machine.disturb();
   const Target target = target_of(x, i);
   x.each([&](u32 lane) {
     if (x.warp.status == WarpStatus::kFaulted) return;
@@ -66,6 +67,7 @@ void run_copy(Execution& x, const Inst& i) {
 /// The arrivals are performed when the copies have come. Without .noinc each is counted as pending first.
 void run_arrive(Execution& x, const Inst& i) {
   Access access;
+  x.machine.disturb();
   x.effect.action = MemoryAction::kReduction;
   find_addresses(x, i);
   if (!resolve(x, i, sizeof(MbarrierWord), true, access)) return;

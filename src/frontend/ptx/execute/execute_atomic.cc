@@ -144,7 +144,8 @@ void run_atomic(Execution& x, const Inst& i) {
   for (u64 rest = x.active & ~access.global_lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const u64 old = function(access.pointer[lane], value_at(x, i.b, wide, lane), value_at(x, i.c, wide, lane));
-    if (x.warp.polls != 0 && !holds(access.pointer[lane], old, i.bytes)) x.machine.note_change();
+    if ((x.warp.polls != 0 || x.machine.watches()) && !holds(access.pointer[lane], old, i.bytes))
+      x.machine.note_change();
     write_result(x, i, lane, old);
   }
   if (access.local_lanes != 0) spill_staging(x, i.bytes, access);
@@ -245,7 +246,7 @@ void Machine::perform_atomic(AtomicRef ref, u64 lanes) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     u8* word = atomic.shared != nullptr ? atomic.shared + atomic.address[lane] : memory_.at({atomic.address[lane]});
     const u64 old = atomic.function(word, atomic.operand[lane], atomic.compare[lane]);
-    if (atomic.watched && !holds(word, old, atomic.bytes)) note_change();
+    if ((atomic.watched || watches()) && !holds(word, old, atomic.bytes)) note_change();
     if (atomic.result_place == kNoOperand) continue;
     if (atomic.wide)
       std::memcpy(registers + atomic.result_place + lane * 8, &old, 8);

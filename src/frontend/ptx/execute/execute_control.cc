@@ -110,6 +110,10 @@ void run_trap(Execution& x, const Inst&) {
 }
 
 void run_nothing(Execution&, const Inst&) {}
+/// Whoever sleeps lets others go first. For how long is not modelled.
+void run_sleep(Execution& x, const Inst&) {
+  x.effect.polls = true;
+}
 
 void run_barrier(Execution& x, const Inst& i) {
   const u32 lane = static_cast<u32>(std::countr_zero(x.active));
@@ -173,7 +177,7 @@ void decode_nothing(Decoding& d) {
   d.take("mask");
   for (const Operand& operand : d.statement.operands)
     if (operand.kind == OperandKind::kRegister) d.source(kFieldA, operand, Type::kU32);
-  d.inst.run = run_nothing;
+  d.inst.run = d.statement.opcode == "nanosleep" ? run_sleep : run_nothing;
 }
 
 void decode_fence(Decoding& d) {

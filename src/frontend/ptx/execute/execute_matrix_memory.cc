@@ -53,6 +53,7 @@ void run_ldmatrix(Execution& x, const Inst& i) {
 }
 
 void run_stmatrix(Execution& x, const Inst& i) {
+  x.machine.disturb();
   Access access;
   x.effect.action = MemoryAction::kStore;
   if (!find_rows(x, i, true, access)) return;
@@ -247,6 +248,7 @@ void run_wmma_load(Execution& x, const Inst& i) {
 
 void run_wmma_store(Execution& x, const Inst& i) {
   if (!whole_warps(x)) return;
+  x.machine.disturb();
   x.effect.action = MemoryAction::kStore;
   const u32* list = x.launch.code->lists.data() + i.list;
   const MovedFragment f = moved(i, list);

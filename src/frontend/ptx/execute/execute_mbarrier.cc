@@ -22,6 +22,7 @@ MbarrierWord word_at(const u8* pointer) {
 
 /// The barrier of each active lane; false: the warp faulted.
 bool find_barriers(Execution& x, const Inst& i, bool writes, Access& access) {
+  if (writes) x.machine.disturb();
   find_addresses(x, i);
   if (!resolve(x, i, kWordBytes, writes, access)) return false;
   if (x.effect.space == MemorySpace::kShared) return true;

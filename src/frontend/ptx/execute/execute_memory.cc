@@ -94,6 +94,7 @@ void run_store(Execution& x, const Inst& i) {
     alignas(64) T values[64];
     const auto* row = x.src<R>(i.d);
     for (u32 lane = 0; lane < x.stride; ++lane) values[lane] = static_cast<T>(row[lane]);
+    x.machine.disturb(x.memory.at({x.effect.address[0]}), values, sizeof(T) * x.stride);
     x.stores.push(x.memory, {x.effect.address[0]}, values, static_cast<u32>(sizeof(T)) * x.stride);
     x.effect.space = MemorySpace::kGlobal;
     x.effect.bytes = sizeof(T);
@@ -103,13 +104,16 @@ void run_store(Execution& x, const Inst& i) {
   Access access;
   const u32 bytes = static_cast<u32>(sizeof(T)) * i.count;
   if (!resolve(x, i, bytes, true, access)) return;
+  if (access.local_lanes != 0 && x.machine.watches()) fill_staging(x, bytes, access);
   x.each([&](u32 lane) {
     u8 image[kMaxLaneBytes];
     for (u32 e = 0; e < all.count; ++e) {
       const T value = static_cast<T>(x.src<R>(all.places[e])[lane]);
       std::memcpy(image + e * sizeof(T), &value, sizeof(T));
     }
-    if ((access.global_lanes >> lane) & 1)
+    const bool global = (access.global_lanes >> lane & 1) != 0;
+    x.machine.disturb(global ? x.memory.at({x.effect.address[lane]}) : access.pointer[lane], image, bytes);
+    if (global)
       x.stores.push(x.memory, {x.effect.address[lane]}, image, bytes);
     else
       std::memcpy(access.pointer[lane], image, bytes);

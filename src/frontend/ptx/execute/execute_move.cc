@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "frontend/ptx/decode/polling.h"
 #include "frontend/ptx/execute/execution.h"
 #include "frontend/ptx/execute/select_type.h"
 #include "frontend/ptx/read/special_registers.h"
@@ -170,6 +171,7 @@ void decode_special(Decoding& d, Type type) {
     d.inst.count = static_cast<u8>(c);
     d.inst.run = read_special;
     d.decoder().kernel.code.uses_grid_workspace |= entry.special >= Special::kGridWorkspaceHi;
+    d.decoder().kernel.code.reads_clock |= reads_clock(&d.statement);
     return;
   }
   d.refuse("special register {}{} is not supported", source.name,

@@ -79,6 +79,7 @@ void run_surface(Execution& x, const Inst& i) {
   x.effect.words = 1;
   x.effect.stride = 0;
   if (kWrites) x.warp.stop_polling();
+  if (kWrites) x.machine.disturb();
   x.each([&](u32 lane) {
     if (x.warp.status == WarpStatus::kFaulted) return;
     const Spot spot = spots.find(lane, object[lane], static_cast<i32>(across[lane]),

@@ -12,12 +12,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include "frontend/inst_stream.h"
 #include "frontend/ptx/execute/device_runtime.h"
 #include "frontend/ptx/execute/execution.h"
+#include "frontend/ptx/execute/recurrence.h"
 #include "frontend/ptx/execute/texture.h"
 #include "frontend/ptx/read/module.h"
 
@@ -124,7 +127,20 @@ class Machine final : public InstStream {
   /// The running lanes have taken a branch to an instruction before it.
   void jump_back(Execution& x, const Inst& inst);
   /// Something that warps may wait for has changed.
-  void note_change() { changes_.fetch_add(1, std::memory_order_relaxed); }
+  void note_change() {
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    watches_.store(false, std::memory_order_relaxed);
+  }
+  /// Whether it is being found out if all warps go round loops that nothing ends. The first change ends that, so what may
+  /// change anything says so then (`disturb`); nobody needs to know of changes otherwise.
+  bool watches() const { return watches_.load(std::memory_order_relaxed); }
+  void disturb() {
+    if (watches()) note_change();
+  }
+  /// Bytes are written where these are.
+  void disturb(const u8* old, const void* bytes, u64 count) {
+    if (watches() && std::memcmp(old, bytes, count) != 0) note_change();
+  }
   void enter_call(Execution& x, u32 function, u32 call, u64 lanes);
   /// A warp arrives at a barrier; `threads` of 0 means all that run. Waiting warps are let go when it is complete.
   struct Arrival {
@@ -173,6 +189,14 @@ class Machine final : public InstStream {
   void archive_launches(Archive& a);
   void archive_blocks(Archive& a);
   void archive_atomics(Archive& a);
+  void archive_watch(Archive& a);
+  bool limit_jumps(Execution& x);
+  void watch(const Execution& x);
+  template <class F>
+  void each_live_warp(F&& f);
+  void begin_watch();
+  bool goes_round(Warp& warp);
+  std::string say_endless(const Warp& warp, u64 warps, u64 clock_jumps) const;
   void link_block(u32 place);
 
   GuestMemory& memory_;
@@ -205,6 +229,9 @@ class Machine final : public InstStream {
   // endless loop was last looked for.
   std::atomic<u64> changes_{0};
   u64 changes_seen_ = 0;
+  // Of each warp that there was when the watch began.
+  std::atomic<bool> watches_{false};
+  std::unordered_map<const Warp*, Recurrence> recurrences_;
   DeviceRuntime runtime_;
   ObjectTable<Texture> textures_{1};
   ObjectTable<Surface> surfaces_{u64{1} << 40};  // no number means both

@@ -34,6 +34,7 @@ struct Suspended {
   u32 pc;
   u32 reconverge;
   u64 mask;
+  friend bool operator==(const Suspended&, const Suspended&) = default;
 };
 
 /// A function in progress. The kernel itself is the first.
@@ -43,6 +44,7 @@ struct Frame {
   u32 row_base = 0, predicate_base = 0, param_base = 0, local_base = 0;
   u32 depth = 0;  // of the stack, when all lanes of the frame run together
   u64 full = 0;   // lanes that entered
+  friend bool operator==(const Frame&, const Frame&) = default;
 };
 
 /// What a part of a warp that does not run waits for: its turn, others where lanes meet, others at a barrier or at an
@@ -59,6 +61,7 @@ struct Strand {
   StrandWait wait;
   std::vector<Suspended> stack;
   std::vector<Frame> frames;
+  friend bool operator==(const Strand&, const Strand&) = default;
 };
 
 struct Block;
