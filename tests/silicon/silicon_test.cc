@@ -4,16 +4,24 @@
 #include "bench/silicon/silicon.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "bench/silicon/micro_points.h"
+#include "bench/silicon/processes.h"
 #include "bench/silicon/tenants.h"
+#include "bench/silicon/workloads.h"
+#include "cli/paths.h"
+#include "config/loader.h"
 #include "engine/check.h"
+#include "run/run.h"
 #include "support/paths.h"
 #include "text/tree.h"
 
@@ -143,6 +151,107 @@ TEST(SiliconPairs, AreSixtyOfWhichAThirdIsHeld) {
   EXPECT_EQ(seen.size(), 60u);
   EXPECT_EQ(held, 20u);
   EXPECT_EQ(kernels.size(), tenant_kernels().size());
+}
+
+/// What share_out made of these pieces: the file's points and problems, as text.
+std::pair<std::vector<std::string>, std::vector<std::string>> share(const std::vector<std::string>& pieces,
+                                                                    const ProcessOptions& options,
+                                                                    const std::function<void(u64, std::FILE*)>& work) {
+  const std::string out = testing::TempDir() + "silicon_processes.json";
+  JsonFile file(out, "nothing");
+  share_out(pieces, options, file, work);
+  file.finish();
+  const Tree result = parse_json(read_file(out), out);
+  std::filesystem::remove(out);
+  std::pair<std::vector<std::string>, std::vector<std::string>> found;
+  for (const Tree& point : result.find("points")->items()) found.first.push_back(point.find("piece")->text());
+  for (const Tree& problem : result.find("problems")->items())
+    found.second.push_back(problem.find("where")->text() + ": " + problem.find("what")->text());
+  return found;
+}
+
+TEST(SiliconProcesses, OneThatFailsCostsOnlyItsOwnPoints) {
+  const auto [points, problems] =
+      share({"first", "throws", "dies", "hangs", "last"}, {.seconds = 100, .each = 1}, [](u64 piece, std::FILE* lines) {
+        if (piece == 1) input_error("no such kernel");
+        if (piece == 2) std::raise(SIGKILL);
+        while (piece == 3) pause();
+        std::fprintf(lines, "{\"piece\": %d}\n", static_cast<int>(piece));
+      });
+  EXPECT_EQ(points, (std::vector<std::string>{"0", "4"}));
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0], "\"throws\": \"no such kernel\"");
+  EXPECT_EQ(problems[1], "\"dies\": \"its process ended by signal 9\"");
+  EXPECT_EQ(problems[2], "\"hangs\": \"its process ended by signal 14\"");
+}
+
+TEST(SiliconProcesses, NoneBeginsWhenTheTimeIsOver) {
+  const auto [points, problems] = share({"first"}, {.seconds = 0, .each = 1, .hint = "give it more"},
+                                        [](u64, std::FILE* lines) { std::fprintf(lines, "{\"piece\": 0}\n"); });
+  EXPECT_TRUE(points.empty());
+  EXPECT_EQ(problems, (std::vector<std::string>{"\"first\": \"there was no time for it; give it more\""}));
+}
+
+TEST(SiliconProcesses, SeveralRunAtOnce) {
+  const std::string fifo = testing::TempDir() + "silicon_fifo";
+  std::filesystem::remove(fifo);
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  // Each end of a pipe is opened only when somebody opens the other.
+  const auto [points, problems] =
+      share({"reads", "writes"}, {.at_once = 2, .seconds = 100, .each = 20}, [&](u64 piece, std::FILE* lines) {
+        std::fclose(std::fopen(fifo.c_str(), piece == 0 ? "r" : "w"));
+        std::fprintf(lines, "{\"piece\": %d}\n", static_cast<int>(piece));
+      });
+  std::filesystem::remove(fifo);
+  EXPECT_EQ(points.size(), 2u);
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(SiliconWorkloads, RunOnWholeGrids) {
+  // Without names, all there are.
+  EXPECT_EQ(workload_subjects({}, InputSize::kSmall).size(), all_workloads().size());
+  // The preset of this one launches a tenth of the blocks.
+  const auto bfs = workload_subjects({"bfs:vertices=1000"}, InputSize::kTiny);
+  ASSERT_EQ(bfs.size(), 1u);
+  EXPECT_EQ(resolve_params(bfs[0].request)->slice.millionths, Fraction::kOne);
+  EXPECT_THROW(workload_subjects({"bsf"}, InputSize::kTiny), InputError);
+}
+
+TEST(SiliconWorkloads, GiveTheCyclesOfEachKernelInTerrace) {
+  const std::string out = testing::TempDir() + "silicon_workloads.json";
+  WorkloadOptions options;
+  options.size = InputSize::kMini;
+  options.jobs = 2;
+  options.gpu = "dws_30sm";
+  options.workloads = {"gaussian", "red:iters=2"};
+  simulate_workloads(out, options);
+  const Tree result = parse_json(read_file(out), out);
+  std::filesystem::remove(out);
+  EXPECT_TRUE(result.find("problems")->items().empty());
+  std::map<std::string, std::pair<double, double>> kernels;  // launches and cycles
+  for (const Tree& point : result.find("points")->items()) {
+    EXPECT_EQ(point.find("unfinished"), nullptr);
+    for (const Tree& kernel : point.find("kernels")->items())
+      kernels[point.find("workload")->text() + kernel.find("kernel")->text()] = {
+          number(*kernel.find("launches")), number(kernel.find("cycles")->items().at(0))};
+  }
+  std::map<std::string, std::pair<double, double>> expected;
+  for (const std::string& name : options.workloads) {
+    Layers layers;
+    layers.gpu.push_back(find_config(kGpus, options.gpu));
+    RunRequest request;
+    request.config = ConfigLoader<GpuConfig>(layers).config();
+    request.config.run.tenants = name;
+    request.config.run.size = "mini";
+    const RunResult run = simulate(request);
+    for (const Tree& record : run.json.find("kernels")->items()) {
+      auto& [launches, cycles] = expected["\"" + name + "\"" + record.find("name")->text()];
+      ++launches;
+      cycles += number(*record.find("ended")) - number(*record.find("began"));
+    }
+  }
+  EXPECT_GE(expected.size(), 3u);
+  EXPECT_EQ(kernels, expected);
 }
 
 }  // namespace
