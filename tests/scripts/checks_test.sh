@@ -80,7 +80,7 @@ expect "./demo with an option" 2 "demo: takes no options" demo --now
 
 # The stages of ./check, with stand-ins that say how they were called.
 tree
-for script in setup build test check_format check_includes check_heavy_headers check_tidy check_old_cpu check_fresh_user check_slurm check_report fuzz try_add_a_policy check_mistakes; do
+for script in setup build test check_format check_includes check_heavy_headers check_tidy check_old_cpu check_resume check_fresh_user check_slurm check_report fuzz try_add_a_policy check_mistakes; do
   printf '#!/bin/bash\necho "ran %s $*"\n' $script > scripts/$script
 done
 expect "./check --quick runs the unit tests" 0 'ran test dev -L ^unit$ -LE slow' check --quick
