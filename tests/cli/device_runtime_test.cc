@@ -108,7 +108,7 @@ TEST(DeviceRuntimeProgram, AnEndlessLoopEndsAtTheLimitThatIsGiven) {
   scratch.write("k.ptx", ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k() {\nSPIN: bra SPIN;\n}\n");
   const std::string path =
       scratch.write("k.toml", "source = \"k.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [4]\nargs = []\n");
-  Outcome outcome = run_terrace({"exec", path, "--limit", "5000"}, scratch.path().string());
+  Outcome outcome = run_terrace({"exec", path, "--limit", "5000", "--loop-limit", "0"}, scratch.path().string());
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("kernel k has executed 5000 warp instructions without ending: warp 0 of block 0 runs at "),
             std::string::npos)
