@@ -26,17 +26,6 @@ double seconds_until(Clock::time_point end) {
   return std::chrono::duration<double>(end - Clock::now()).count();
 }
 
-Launch launch_of(const Step& step, Gpu::Address data, Gpu::Address out, u64 round) {
-  Launch launch;
-  launch.kernel = step.kernel;
-  launch.grid = {step.blocks};
-  launch.block = {step.threads};
-  launch.argument(data).argument(out);
-  for (const u64 number : step.numbers) launch.argument(number);
-  launch.argument(round);
-  return launch;
-}
-
 std::vector<Sample> measure(Gpu& gpu, Gpu::Module* module, const Point& point, Gpu::Address data, Gpu::Address out) {
   for (const Step& step : point.before) gpu.launch(module, launch_of(step, data, out, 0));
   std::vector<Sample> samples;

@@ -446,4 +446,15 @@ std::string point_toml(const Point& point, const std::string& source) {
   return text;
 }
 
+Launch launch_of(const Step& step, u64 data, u64 out, u64 round) {
+  Launch launch;
+  launch.kernel = step.kernel;
+  launch.grid = {step.blocks};
+  launch.block = {step.threads};
+  launch.argument(data).argument(out);
+  for (const u64 number : step.numbers) launch.argument(number);
+  launch.argument(round);
+  return launch;
+}
+
 }  // namespace terrace::silicon

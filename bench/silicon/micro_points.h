@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/types.h"
+#include "frontend/program.h"
 
 namespace terrace::silicon {
 
@@ -17,6 +18,9 @@ struct Step {
   u32 blocks = 1, threads = 1;
   std::vector<u64> numbers;  // its arguments, behind `data` and `out` and before the round
 };
+
+/// For a GPU, with the addresses there.
+Launch launch_of(const Step& step, u64 data, u64 out, u64 round);
 
 struct Point {
   /// What the number is: cycles of a block by its work; work by cycle, of all blocks; or a table of cycles by block and line.

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "recording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "text/tree.h"
 
 namespace terrace::silicon {
 
 using real_gpu::Gpu;
 using real_gpu::GpuRunner;
 
-Recording record(Gpu& gpu, GpuRunner& runner, Program& program, u64 first_buffer, bool host_reads) {
+ReadyWorkload::ReadyWorkload(Gpu& gpu, const std::string& folder, const WorkloadRequest& request)
+    : file_(fmt::format("{}/{}.ptx", folder, find_workload(request.name).info().module)),
+      ptx_(read_file(file_)),
+      program_(find_workload(request.name).make(*resolve_params(request))),
+      gpu_(gpu),
+      variables_(ptx::parse_module(file_, ptx_), memory_),
+      runner_(gpu, ptx::parse_module(file_, ptx_), ptx_, memory_),
+      first_buffer_(memory_.allocations().size()) {
+  program_->allocate(memory_);
+}
+
+Recording ReadyWorkload::record(bool host_reads) {
   Recording recording;
   real_gpu::GpuListener listener;
   listener.host_reads = host_reads;
@@ -17,17 +32,17 @@ Recording record(Gpu& gpu, GpuRunner& runner, Program& program, u64 first_buffer
   };
   listener.launching = [&](const Launch& launch) {
     if (recording.launches++ == 0) {
-      for (const GpuRunner::Extent& extent : runner.extents()) {
-        const Gpu::Address copy = gpu.allocate(extent.bytes);
-        gpu.start_copy(copy, extent.first, extent.bytes, nullptr);
+      for (const GpuRunner::Extent& extent : runner_.extents()) {
+        const Gpu::Address copy = gpu_.allocate(extent.bytes);
+        gpu_.start_copy(copy, extent.first, extent.bytes, nullptr);
         recording.beginning.push_back({extent, copy});
       }
-      gpu.wait(nullptr);
+      gpu_.wait(nullptr);
     }
     recording.most_blocks = std::max(recording.most_blocks, launch.grid.count());
     recording.steps.emplace_back(launch);
   };
-  runner.run(program, first_buffer, listener);
+  runner_.run(*program_, first_buffer_, listener);
   return recording;
 }
 

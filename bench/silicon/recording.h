@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
+#include "frontend/guest_memory.h"
+#include "frontend/ptx/execute/machine.h"
+#include "frontend/workload.h"
 #include "real_gpu/gpu_runner.h"
 
 namespace terrace::silicon {
@@ -23,8 +28,25 @@ struct Recording {
   u64 launches = 0, most_blocks = 0;
 };
 
-/// Runs a program whose buffers are those from `first_buffer` on. Without `host_reads` the host does not see what kernels leave.
-Recording record(real_gpu::Gpu& gpu, real_gpu::GpuRunner& runner, Program& program, u64 first_buffer, bool host_reads);
+/// A workload whose module is loaded and whose buffers are made, ready to run.
+class ReadyWorkload {
+ public:
+  /// `folder` holds the modules of the workloads.
+  ReadyWorkload(real_gpu::Gpu& gpu, const std::string& folder, const WorkloadRequest& request);
+  real_gpu::Gpu::Module* module() const { return runner_.module(); }
+  /// Runs it. Without `host_reads` the host does not see what kernels leave.
+  Recording record(bool host_reads);
+  CheckResult check() { return program_->check(memory_); }
+
+ private:
+  std::string file_, ptx_;  // of the module
+  std::unique_ptr<Program> program_;
+  real_gpu::Gpu& gpu_;
+  GuestMemory memory_{PageSize::k4K};
+  ptx::Machine variables_;  // places the module's variables
+  real_gpu::GpuRunner runner_;
+  u64 first_buffer_;
+};
 
 /// Memory as it was before the first launch.
 void restore(real_gpu::Gpu& gpu, const Recording& recording, real_gpu::Gpu::Stream* stream);

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "engine/check.h"
-#include "frontend/ptx/execute/machine.h"
 #include "frontend/workload.h"
 #include "real_gpu/gpu_runner.h"
 #include "recording.h"
@@ -158,17 +157,9 @@ void measure_scaling(const std::string& folder, const std::string& out, const st
   for (const Subject& subject : chosen) {
     WorkloadRequest request = parse_workload(subject.workload, InputSize::kPaper);
     request.slice = Fraction{Fraction::kOne};
-    const auto params = resolve_params(request);
-    const Workload& workload = find_workload(request.name);
-    const auto program = workload.make(*params);
-    const std::string file = fmt::format("{}/{}.ptx", folder, workload.info().module), ptx = read_file(file);
-    GuestMemory memory{PageSize::k4K};
-    const ptx::Machine variables(ptx::parse_module(file, ptx), memory);  // places the module's variables
-    GpuRunner runner(gpu, ptx::parse_module(file, ptx), ptx, memory);
-    const u64 first_buffer = memory.allocations().size();
-    program->allocate(memory);
-    const Recording recording = record(gpu, runner, *program, first_buffer, subject.host_reads);
-    replay(gpu, runner.module(), recording, stream, events);  // what is done once, such as making room, is done here
+    ReadyWorkload workload(gpu, folder, request);
+    const Recording recording = workload.record(subject.host_reads);
+    replay(gpu, workload.module(), recording, stream, events);  // what is done once, such as making room, is done here
 
     text += fmt::format(
         "{}    {{\"workload\": \"{}\", \"printed\": \"{}\", \"launches\": {}, \"most_blocks\": {}, \"points\": [",
@@ -179,7 +170,7 @@ void measure_scaling(const std::string& folder, const std::string& out, const st
       std::vector<double> times;
       shadow.leave(sms);
       while (times.size() < kTimes && (times.empty() || times.front() < kLong))
-        times.push_back(replay(gpu, runner.module(), recording, stream, events));
+        times.push_back(replay(gpu, workload.module(), recording, stream, events));
       shadow.wake();
       std::sort(times.begin(), times.end());
       text += fmt::format("{}\n      {{\"sms\": {}, \"ms\": {:.4f}, \"least_ms\": {:.4f}, \"most_ms\": {:.4f}}}", comma,

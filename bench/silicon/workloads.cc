@@ -13,7 +13,6 @@
 #include <map>
 
 #include "engine/check.h"
-#include "frontend/ptx/execute/machine.h"
 #include "json_file.h"
 #include "micro_points.h"
 #include "processes.h"
@@ -116,16 +115,7 @@ class Stopwatch {
   static constexpr u64 kBatch = 128;  // launches; a stream's queue holds some 1,000 commands
   static constexpr u64 kSpinForHost = 100'000, kSpinForLaunch = 15'000;  // nanoseconds: longer than the host takes
 
-  void start(const Step& step) {
-    Launch launch;
-    launch.kernel = step.kernel;
-    launch.grid = {step.blocks};
-    launch.block = {step.threads};
-    launch.argument(other_).argument(out_);
-    for (const u64 number : step.numbers) launch.argument(number);
-    launch.argument(u64{0});  // the round
-    gpu_.start(micro_, launch, stream_);
-  }
+  void start(const Step& step) { gpu_.start(micro_, launch_of(step, other_, out_, 0), stream_); }
   void spin(u64 nanoseconds) { start({"spin", 1, 1, {nanoseconds}}); }
 
   std::vector<double> time(Gpu::Module* module, const std::vector<const Launch*>& batch) {
@@ -153,28 +143,20 @@ class Stopwatch {
 
 std::string measure(Gpu& gpu, const std::string& folder, const Subject& subject, int lock) {
   const WorkloadRequest& request = subject.request;
-  const auto params = resolve_params(request);
-  const Workload& workload = find_workload(request.name);
-  const auto program = workload.make(*params);
-  const std::string file = fmt::format("{}/{}.ptx", folder, workload.info().module), ptx = read_file(file);
-  GuestMemory memory{PageSize::k4K};
-  const ptx::Machine variables(ptx::parse_module(file, ptx), memory);  // places the module's variables
-  GpuRunner runner(gpu, ptx::parse_module(file, ptx), ptx, memory);
-  const u64 first_buffer = memory.allocations().size();
-  program->allocate(memory);
+  ReadyWorkload workload(gpu, folder, request);
   Recording recording;
   {
     const Turn shared(lock, LOCK_SH);
-    recording = record(gpu, runner, *program, first_buffer, true);
+    recording = workload.record(true);
   }
-  const CheckResult check = program->check(memory);
+  const CheckResult check = workload.check();
 
   const Turn own(lock, LOCK_EX);
   Stopwatch stopwatch(gpu, folder);
-  stopwatch.replay(runner.module(), recording);  // warms up
+  stopwatch.replay(workload.module(), recording);  // warms up
   std::vector<double> clocks{stopwatch.megahertz()};
   std::vector<std::vector<double>> repeats;
-  for (u32 i = 0; i < kRepeats; ++i) repeats.push_back(stopwatch.replay(runner.module(), recording));
+  for (u32 i = 0; i < kRepeats; ++i) repeats.push_back(stopwatch.replay(workload.module(), recording));
   clocks.push_back(stopwatch.megahertz());
   const double mhz = (clocks[0] + clocks[1]) / 2;
 
@@ -201,7 +183,7 @@ std::string measure(Gpu& gpu, const std::string& folder, const Subject& subject,
   }
   for (KernelTimes& kernel : kernels) {
     const Sums& sum = sums[kernel.name];
-    const Gpu::Needs needs = gpu.needs(runner.module(), *sum.first);
+    const Gpu::Needs needs = gpu.needs(workload.module(), *sum.first);
     kernel.more = fmt::format(
         ", \"blocks\": {}, \"threads\": {}, \"registers\": {}, \"shared_bytes\": {}, \"local_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"empty_cycles\": {:.0f}",
