@@ -185,6 +185,31 @@ TEST(GpuProgress, WarpsThatComeBackToTheSameStateAreToldWithinSomeStretchesOfPat
   }
 }
 
+// All warps but one come back to the same state, in loops that take every turn to issue, until the last one has stored
+// twelve times; it counts for long in between.
+constexpr const char* kEndsAfterAll = R"(
+  mov.u32 %r12, 0; mov.u32 %r13, 0; mov.u32 %r6, 7;
+  mov.u32 %r7, %ctaid.x; setp.ne.u32 %p3, %r7, 0; @%p3 bra WAIT;
+  setp.lt.u32 %p1, %r1, 992; @%p1 bra WAIT;
+  COUNT: add.u32 %r12, %r12, 1; setp.ne.u32 %p1, %r12, 2000; @%p1 bra COUNT;
+  mov.u32 %r12, 0; add.u32 %r13, %r13, 1; st.volatile.global.u32 [%rd1], %r13;
+  setp.ne.u32 %p1, %r13, 12; @%p1 bra COUNT; bra END;
+  WAIT: st.volatile.shared.u32 [flag], %r6; add.u32 %r8, %r1, 1; add.u32 %r9, %r1, 2; add.u32 %r10, %r1, 3;
+  add.u32 %r8, %r1, 4; add.u32 %r9, %r1, 5; add.u32 %r10, %r1, 6; add.u32 %r8, %r1, 7; add.u32 %r9, %r1, 8;
+  ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p2, %r5, 12; @%p2 bra WAIT;
+  red.global.add.u32 [%rd2], 1;
+  END:)";
+
+TEST(GpuProgress, WarpsThatWereThoughtToGoRoundForeverGoOnAlikeInAnyOrder) {
+  for (const char* scheduler : {"gto", "lrr"}) {
+    GpuConfig config = two_sms(scheduler);
+    config.run.spin_cycles = 1'000;
+    const Outcome outcome = run_by_the_laws(config, kEndsAfterAll, 4, 1024);
+    EXPECT_EQ(outcome.fault, "") << scheduler;
+    EXPECT_EQ(outcome.count, 4u * 1024 - 32) << scheduler;
+  }
+}
+
 // One thread counts in memory; its registers are the same after each pass.
 constexpr const char* kCountsInMemory = R"(
   setp.ne.u32 %p1, %r1, 0; @%p1 bra REST;

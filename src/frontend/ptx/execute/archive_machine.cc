@@ -25,11 +25,11 @@ void Machine::archive(Archive& a) {
   archive_watch(a);
 }
 
-/// Of a watch that a change has ended nothing is left.
+/// Of a watch that a change has ended nothing is left but who gives way until warps are looked at again.
 void Machine::archive_watch(Archive& a) {
-  a(watches_);
+  a(watches_, some_give_way_);
   if (a.restores()) recurrences_.clear();
-  if (!watches()) return;
+  if (!watches() && !some_give_way_) return;
   for (const auto& block : blocks_) {
     if (!block->live) continue;
     for (const Warp& warp : block->warps) a(recurrences_[&warp]);

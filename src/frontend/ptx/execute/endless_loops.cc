@@ -47,7 +47,8 @@ void Machine::jump_back(Execution& x, const Inst& inst) {
     ++warp.polls;
   }
   const bool polls = (inst.flags & kPolls) != 0;
-  x.effect.polls = polls;
+  // Whoever goes round lets those issue first that may yet change something.
+  x.effect.polls = polls || gives_way(warp);
   if (watches()) [[unlikely]]
     watch(x);
   if (go_round(warp, polls)) settle(warp, *warp.code, stride_);
@@ -76,8 +77,14 @@ void Machine::watch(const Execution& x) {
   const auto found = recurrences_.find(&x.warp);
   if (found == recurrences_.end()) return;
   found->second.step(x.warp, x.pc, stride_);
-  // Whoever goes round lets those issue first that may yet change something.
-  x.effect.polls |= found->second.found();
+}
+
+/// Decided between cycles alone: within one, whether the watch still goes on depends on who ticks first.
+bool Machine::gives_way(const Warp& warp) const {
+  if (!some_give_way_) [[likely]]
+    return false;
+  const auto known = recurrences_.find(&warp);
+  return known != recurrences_.end() && known->second.gives_way;
 }
 
 /// That have not ended, in the order of their places.
@@ -92,6 +99,7 @@ void Machine::each_live_warp(F&& f) {
 
 void Machine::begin_watch() {
   recurrences_.clear();
+  some_give_way_ = false;
   each_live_warp([&](Warp& warp) { recurrences_[&warp]; });
   watches_ = true;
 }
@@ -134,6 +142,9 @@ std::optional<std::string> Machine::find_endless_loop() {
   // A warp that has come to a barrier may be let go by those that went round before: they must do so once more.
   if (quiet && (!watches() || moved)) begin_watch();
   if (!quiet) watches_ = false;
+  some_give_way_ = false;
+  if (watches())
+    for (auto& [warp, recurrence] : recurrences_) some_give_way_ |= recurrence.gives_way = recurrence.found();
   if (!endless || first == nullptr) return std::nullopt;
   // To wait for a clock ends some time. So long is a choice.
   if (clock && (config_.loop_limit == 0 || jumps < config_.loop_limit)) return std::nullopt;

@@ -194,6 +194,7 @@ class Machine final : public InstStream {
   void watch(const Execution& x);
   template <class F>
   void each_live_warp(F&& f);
+  bool gives_way(const Warp& warp) const;
   void begin_watch();
   bool goes_round(Warp& warp);
   std::string say_endless(const Warp& warp, u64 warps, u64 clock_jumps) const;
@@ -232,6 +233,7 @@ class Machine final : public InstStream {
   // Of each warp that there was when the watch began.
   std::atomic<bool> watches_{false};
   std::unordered_map<const Warp*, Recurrence> recurrences_;
+  bool some_give_way_ = false;
   DeviceRuntime runtime_;
   ObjectTable<Texture> textures_{1};
   ObjectTable<Surface> surfaces_{u64{1} << 40};  // no number means both

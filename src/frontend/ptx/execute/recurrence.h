@@ -23,8 +23,10 @@ class Recurrence {
   /// Whether a pass may read a clock.
   bool reads_clock(const Code& code) const;
 
+  bool gives_way = false;  // the warp lets others issue first: it was known to go round when this was last looked at
+
   void archive(Archive& a) {
-    a(found_, whole_, pc_, jumps_, since_, patience_, differing_, control_, rows_, predicates_);
+    a(gives_way, found_, whole_, pc_, jumps_, since_, patience_, differing_, control_, rows_, predicates_);
   }
 
  private:
