@@ -11,6 +11,7 @@
 #include "cache/config.h"
 #include "cache/l1_filter.h"
 #include "engine/miss_table.h"
+#include "engine/out_of_line.h"
 #include "engine/tag_array.h"
 #include "engine/types.h"
 #include "stats/stat_fields.h"
@@ -196,7 +197,7 @@ class L1Cache {
   L1Stats stats;
 
  private:
-  void await_sectors(LineKey line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
+  TERRACE_OUT_OF_LINE void await_sectors(LineKey line, Outcome outcome, const Waiter& waiter, TenantId tenant) {
     const u8 fetched = to_fetch(line, waiter.lacks);
     const i32 entry = tags_.find(line.raw());
     if (entry >= 0) tags_.touch(static_cast<u32>(entry));
@@ -205,7 +206,7 @@ class L1Cache {
     stats.sector_misses[tenant] += outcome == Outcome::kMiss && (entry >= 0 || !first);
   }
   template <class F>
-  void fill_sectors(LineKey line, u8 sectors, const LineCopy& copy, F&& each_waiter) {
+  TERRACE_OUT_OF_LINE void fill_sectors(LineKey line, u8 sectors, const LineCopy& copy, F&& each_waiter) {
     u64& awaited = misses_.awaited(line.raw());
     awaited &= ~u64{sectors};
     const bool last = awaited == 0;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/out_of_line.h"
 #include "engine/share_choice.h"
 #include "engine/tick_thread.h"
 #include "engine/types.h"
@@ -99,7 +100,7 @@ class Scheduler {
   void start();
   void arrange();
   std::vector<std::pair<Cycle, UnitId>> all_due();
-  void wake_in_team(u32 unit, u32 rank, Cycle at);
+  TERRACE_OUT_OF_LINE void wake_in_team(u32 unit, u32 rank, Cycle at);
   /// Ticks what is due on the wheel of a thread, as that thread.
   void tick_wheel(Wheel& wheel, u32 thread);
   Cycle tick_unit(u32 unit);

@@ -13,6 +13,7 @@
 
 #include "engine/archive.h"
 #include "engine/check.h"
+#include "engine/out_of_line.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -84,7 +85,7 @@ class SharedRing {
 
  private:
   static constexpr u32 kFewEntries = 4;  // a choice
-  void grow() {
+  TERRACE_OUT_OF_LINE void grow() {
     auto more = std::make_unique<T[]>(2 * size_t{mask_} + 2);
     const u32 mask = 2 * mask_ + 1, tail = tail_.load(std::memory_order_relaxed);
     for (u32 at = head_.load(std::memory_order_relaxed); at != tail; ++at)

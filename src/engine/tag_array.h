@@ -9,6 +9,7 @@
 
 #include "engine/archive.h"
 #include "engine/check.h"
+#include "engine/out_of_line.h"
 #include "engine/polynomial_hash.h"
 #include "engine/search.h"
 #include "engine/types.h"
@@ -124,7 +125,8 @@ class TagArray {
     if (hash_ == SetHash::kPolynomial) return polynomial_(key);
     u64 folded = key;
     if (hash_ == SetHash::kFolded) {
-      for (u64 rest = key >> set_bits_; rest != 0; rest >>= set_bits_) folded ^= rest;
+      // Twice as many parts are added up in each step.
+      for (u32 parts = set_bits_; parts < 64; parts *= 2) folded ^= folded >> parts;
     }
     return static_cast<u32>(folded) & set_mask_;
   }
@@ -137,7 +139,7 @@ class TagArray {
  private:
   bool may_use(WayMask allowed, u32 way) const { return way >= 64 || (allowed >> way & 1) != 0; }
   /// The way to replace when not all are allowed.
-  u32 victim_among(u32 set, WayMask allowed) const {
+  TERRACE_OUT_OF_LINE u32 victim_among(u32 set, WayMask allowed) const {
     SIM_DCHECK(ways_ > 64 || allowed != 0, "no way is allowed");
     const u32 first = set * ways_;
     for (u32 way = 0; way < ways_; ++way) {
@@ -153,14 +155,14 @@ class TagArray {
   }
 
   // The tree of a set has ways - 1 nodes, numbered as a heap from 1; a set bit sends the search for a victim right.
-  void point_away(u32 set, u32 way) {
+  TERRACE_OUT_OF_LINE void point_away(u32 set, u32 way) {
     u64& tree = trees_[set];
     for (u32 node = way + ways_; node > 1; node /= 2) {
       const u64 bit = u64{1} << node / 2;
       tree = node % 2 == 0 ? tree | bit : tree & ~bit;
     }
   }
-  u32 follow_tree(u32 set, WayMask allowed) const {
+  TERRACE_OUT_OF_LINE u32 follow_tree(u32 set, WayMask allowed) const {
     u32 node = 1;
     for (u32 span = ways_ / 2; node < ways_; span /= 2) {
       const bool right = trees_[set] >> node & 1;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/out_of_line.h"
 #include "engine/types.h"
 
 namespace terrace {
@@ -62,7 +63,7 @@ class Wheel {
     occupied_[bucket / 64] |= u64{1} << bucket % 64;
     occupied_words_ |= u64{1} << bucket / 64;
   }
-  void wake_far(u32 rank, Cycle at);
+  TERRACE_OUT_OF_LINE void wake_far(u32 rank, Cycle at);
   void take_bucket() {
     const u32 bucket = now_ & kBucketMask;
     u64* bits = &buckets_[size_t{bucket} * words_];

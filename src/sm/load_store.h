@@ -10,6 +10,7 @@
 
 #include "cache/l1_cache.h"
 #include "cache/l1_synonyms.h"
+#include "engine/out_of_line.h"
 #include "engine/pool.h"
 #include "engine/ring.h"
 #include "engine/types.h"
@@ -168,7 +169,7 @@ class LoadStoreUnit {
            (waiting_count_ > 0 && waiting_[waiting_head_].at <= now);
   }
   void take_translations(Cycle now);
-  void take_invalidations(Cycle now);
+  TERRACE_OUT_OF_LINE void take_invalidations(Cycle now);
   bool is_leaving(const LineAccess& line) const;
   bool is_still_refused(Cycle now);
   bool access_next(Cycle now);

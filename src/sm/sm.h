@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/link.h"
+#include "engine/out_of_line.h"
 #include "engine/scheduler.h"
 #include "frontend/inst_stream.h"
 #include "sm/config.h"
@@ -127,7 +128,7 @@ class Sm final : public Unit, private SmContext {
  private:
   u64 resident_warps() const { return all_warps_ & ~free_places_; }
   void start_blocks(Cycle now);
-  void start_block(const BlockStart& start, Cycle now);
+  TERRACE_OUT_OF_LINE void start_block(const BlockStart& start, Cycle now);
   void go_on(Block& block);
   void vacate(Block& block);
   void find_views(SmContext& context) const;

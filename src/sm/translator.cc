@@ -94,10 +94,8 @@ bool Translator::has_places_for(const CoalescedLines& lines, TenantId tenant) {
 }
 
 u32 Translator::known_page(u64 unit) const {
-  for (u32 i = 0; i < pages_; ++i) {
-    if (page_number_[i] == unit) return i;
-  }
-  return kNoPage;
+  const i32 known = find_key(page_number_.data(), pages_, unit);
+  return known < 0 ? kNoPage : static_cast<u32>(known);
 }
 
 /// The first line of a page of its instruction, or any line if each is looked up. A refusal changes nothing.

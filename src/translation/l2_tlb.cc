@@ -149,7 +149,7 @@ void L2Tlb::enable_blame(u32 tenants) {
 
 void L2Tlb::look_up(Cycle now) {
   // While every place for a miss is taken, those that need one are not asked again.
-  passed_over_ = misses_.full() ? held_up_ : nobody_;
+  std::ranges::copy(misses_.full() ? held_up_ : nobody_, passed_over_.begin());
   for (CyclePorts& ports : tlb_ports_) ports.begin();
   if (has_banks()) std::ranges::fill(taken_banks_, 0);
   // Every request that is looked up leaves the queue, and every other one is passed over: it ends without a limit too.
@@ -261,18 +261,25 @@ void L2Tlb::reply(u32 port, const Translation& answer, Cycle now) {
   box.push({answer, now});
 }
 
+/// Whether none is left for this port.
+bool L2Tlb::send_reply(u32 port, Cycle now) {
+  if (!wiring_.replies[port]->can_push(now)) return false;
+  const Translation answer = outbox_[port].pop().answer;
+  ++stats.replies[tenant_of_key(answer.key)];
+  wiring_.replies[port]->push(now, answer);
+  return outbox_[port].empty();
+}
+
 void L2Tlb::send_replies(Cycle now) {
   while (!hits_.empty() && hits_.front().at <= now) {
     const Hit hit = hits_.pop();
     reply(hit.port, hit.answer, now);
   }
-  std::erase_if(sending_, [&](u32 sm) {
-    if (!wiring_.replies[sm]->can_push(now)) return false;
-    const Translation answer = outbox_[sm].pop().answer;
-    ++stats.replies[tenant_of_key(answer.key)];
-    wiring_.replies[sm]->push(now, answer);
-    return outbox_[sm].empty();
-  });
+  u32 left = 0;
+  for (const u32 port : sending_) {
+    if (!send_reply(port, now)) sending_[left++] = port;
+  }
+  sending_.resize(left);
 }
 
 /// A request that was held up waits for a fill, a miss that was refused for a place in front of the MMU: both wake this

@@ -13,6 +13,7 @@
 #include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
+#include "engine/out_of_line.h"
 #include "engine/scheduler.h"
 #include "stats/stat_fields.h"
 #include "translation/config.h"
@@ -144,11 +145,12 @@ class L2Tlb final : public Unit {
   void accept_results(Cycle now);
   void accept_result(Translation result, u32 mmu, Cycle now);
   void fill(const Translation& result, TenantId tenant);
-  void fill_neighbours(u64 key, TenantId tenant);
+  TERRACE_OUT_OF_LINE void fill_neighbours(u64 key, TenantId tenant);
   void look_up(Cycle now);
   bool look_up_one(const TranslationRequest& request, Cycle now);
   void let_go(u64 key);
   void send_misses(Cycle now);
+  bool send_reply(u32 port, Cycle now);
   void send_replies(Cycle now);
   void reply(u32 port, const Translation& answer, Cycle now);
   void count_wavefront(const TranslationRequest& request);

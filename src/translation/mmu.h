@@ -17,6 +17,7 @@
 #include "engine/archive.h"
 #include "engine/funnel.h"
 #include "engine/link.h"
+#include "engine/out_of_line.h"
 #include "engine/ring.h"
 #include "engine/scheduler.h"
 #include "stats/stat_fields.h"
@@ -153,7 +154,7 @@ class Mmu final : public Unit {
 
   void accept_reads(Cycle now);
   void accept_requests(Cycle now);
-  bool front_tlbs_know(const TranslationRequest& request, Cycle now);
+  TERRACE_OUT_OF_LINE bool front_tlbs_know(const TranslationRequest& request, Cycle now);
   void place_walks(Cycle now);
   bool place(Input& input, Cycle now);
   void advance_walkers(Cycle now);

@@ -9,6 +9,7 @@
 
 #include "cache/l2_slice.h"
 #include "engine/archive.h"
+#include "engine/out_of_line.h"
 #include "engine/scheduler.h"
 #include "engine/tag_array.h"
 #include "gpu/controller.h"
@@ -68,17 +69,17 @@ class Lifetimes final : public Controller {
    public:
     Book(const Scheduler& clock, Cycle five_us, LifetimeStats& stats)
         : clock_(clock), five_us_(five_us), stats_(stats) {}
-    void filled(u32 entry) override {
+    TERRACE_OUT_OF_LINE void filled(u32 entry) override {
       if (entry >= lives_.size()) lives_.resize(entry + 1);
       lives_[entry] = {.came = clock_.now(), .used = clock_.now(), .here = true};
     }
-    void used(u32 entry) override {
+    TERRACE_OUT_OF_LINE void used(u32 entry) override {
       Life& life = lives_[entry];
       const Cycle before = life.used - life.came;
       life.used = clock_.now();
       stats_.used_after_5us += before <= five_us_ && life.used - life.came > five_us_;
     }
-    void gone(u32 entry) override {
+    TERRACE_OUT_OF_LINE void gone(u32 entry) override {
       Life& life = lives_[entry];
       const Cycle residence = clock_.now() - life.came, use = life.used - life.came;
       ++stats_.entries;

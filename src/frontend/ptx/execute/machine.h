@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/out_of_line.h"
 #include "frontend/device_code.h"
 #include "frontend/inst_stream.h"
 #include "frontend/ptx/execute/device_runtime.h"
@@ -191,7 +192,7 @@ class Machine final : public InstStream {
   void archive_atomics(Archive& a);
   void archive_watch(Archive& a);
   bool limit_jumps(Execution& x);
-  void watch(const Execution& x);
+  TERRACE_OUT_OF_LINE void watch(const Execution& x);
   template <class F>
   void each_live_warp(F&& f);
   bool gives_way(const Warp& warp) const;
