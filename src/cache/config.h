@@ -48,6 +48,7 @@ struct L2Config {
   u32 hit_cycles = 10;
   u32 atomic_cycles = 1;
   u32 partial_store_cycles = 1;
+  u32 repeated_store_cycles = 0;
   u32 miss_entries = 64;
   u32 miss_merges = 32;
   u32 reply_entries = 32;
@@ -68,6 +69,8 @@ struct L2Config {
       "cycles for which an atomic of one line keeps a port of its slice busy");
     v("partial_store_cycles", partial_store_cycles, in(1, 1000),
       "cycles for which a store to part of a sector (or of a line, without sectors) keeps a port of its slice busy");
+    v("repeated_store_cycles", repeated_store_cycles, in(0, 1000),
+      "the same, if the slice's last store wrote to that sector, too; 0: as partial_store_cycles");
     v("miss_entries", miss_entries, in(1, 4096), "miss entries (MSHRs) per slice: lines being fetched at a time");
     v("miss_merges", miss_merges, in(1, 4096), "requests that may wait for the same line");
     v("reply_entries", reply_entries, in(1, 4096), "entries of a slice's reply queue");

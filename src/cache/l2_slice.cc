@@ -292,8 +292,10 @@ void L2Slice::look_up(Cycle now) {
   for (; port < config_.ports; ++port) {
     const AccessRef* head = wiring_.requests.front(wiring_.port, now);
     if (!head) return;
-    const u32 busy = busy_cycles(accesses_[*head]);
+    const Access& access = accesses_[*head];
+    const u32 busy = busy_cycles(access);
     if (!take(*head, now)) return;
+    if (access.kind == AccessKind::kStore) last_store_ = {access.in_l2, access.sectors};
     wiring_.requests.receive(wiring_.port, now, busy);
   }
 }
@@ -302,7 +304,9 @@ void L2Slice::look_up(Cycle now) {
 u32 L2Slice::busy_cycles(const Access& access) const {
   if (access.kind == AccessKind::kAtomic) return config_.atomic_cycles;
   if (access.kind != AccessKind::kStore) return 1;
-  return access.words == lines_.words(access.sectors) ? 1 : config_.partial_store_cycles;
+  if (access.words == lines_.words(access.sectors)) return 1;
+  const bool repeated = access.in_l2 == last_store_.line && (access.sectors & ~last_store_.sectors) == 0;
+  return repeated && config_.repeated_store_cycles != 0 ? config_.repeated_store_cycles : config_.partial_store_cycles;
 }
 
 bool L2Slice::take(AccessRef ref, Cycle now) {
@@ -498,7 +502,7 @@ void L2Slice::archive(Archive& a) {
   a.part("an L2 slice");
   SIM_CHECK(atomics_.empty(), "L2 slice {} is saved within a cycle", wiring_.port);
   a(memory_, admission_, victims_, hits_, filled_, dirty_);
-  a(reply_refused_, write_back_refused_, replays_took_ports_, fill_waits_, took_fill_);
+  a(reply_refused_, write_back_refused_, replays_took_ports_, fill_waits_, took_fill_, last_store_);
   a(tags_, misses_, lies_at_, unkept_, parts_, dropping_, drop_on_arrival_, replays_out_, replays_in_, bypassing_);
   a(blame);
 }

@@ -268,6 +268,11 @@ class L2Slice final : public Unit {
   bool replays_took_ports_ = false;  // what else waits is looked up in the next cycle
   bool fill_waits_ = false;          // a line from memory that was not accepted in this tick,
   bool took_fill_ = false;           // or one was, and there may be another
+  struct LastStore {
+    LineKey line = LineKey::no_line(0);
+    u8 sectors = 0;
+    void archive(Archive& a) { a(line, sectors); }
+  } last_store_;
 
   TagArray<L2Line> tags_;
   HeldMissTable<AccessRef> misses_;

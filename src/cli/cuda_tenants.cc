@@ -27,6 +27,7 @@ u64 memory_of_tenant(const GpuConfig& config, u64 tenants) {
 cuda::HostSession::Setup session_setup(const GpuConfig& config, u64 tenants) {
   cuda::HostSession::Setup setup;
   setup.call_cycles = config.tenancy.host_call_cycles;
+  setup.most_registers_of_thread = config.sm.most_registers_of_thread();
   setup.device = {config.name,         memory_of_tenant(config, tenants),
                   config.sm.count,     config.sm.warp_width,
                   config.sm.warps,     config.sm.blocks,

@@ -32,6 +32,7 @@ class HostSession {
   struct Setup {
     DeviceFacts device;
     u64 call_cycles = 0;  // host time of a call
+    u32 most_registers_of_thread = 256;
   };
   HostSession(Setup setup, GuestMemory& memory, ptx::Machine& machine)
       : setup_(std::move(setup)), memory_(memory), machine_(machine) {

@@ -17,7 +17,8 @@ constexpr u64 kMostArguments = 4096;
 u64 HostSession::blocks_of_sm(const ptx::Code& code, u64 threads, u64 dynamic_shared_bytes) const {
   const DeviceFacts& device = setup_.device;
   const u64 warps = (threads + device.warp_width - 1) / device.warp_width;
-  const u64 registers = u64{code.registers_per_thread} * device.warp_width * warps;
+  const u64 of_thread = std::min(code.registers_per_thread, setup_.most_registers_of_thread);
+  const u64 registers = of_thread * device.warp_width * warps;
   const u64 shared = code.static_shared_bytes + dynamic_shared_bytes;
   u64 blocks = std::min<u64>(device.sm_blocks, device.sm_warps / std::max<u64>(warps, 1));
   if (registers > 0) blocks = std::min(blocks, device.sm_registers / registers);

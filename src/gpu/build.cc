@@ -93,7 +93,8 @@ void Gpu::build_sms(const std::vector<std::vector<u32>>& sms_of_tenant) {
   }
   dispatcher_ = std::make_unique<BlockDispatcher>(
       scheduler_, config_.whole_sm(), config_.sm.warp_width, sm_ports, sms_of_tenant, config_.takes_turns(),
-      ContextMover(config_.dram.resolved().pin_bytes_per_second(), u64{config_.core_mhz} * 1'000'000));
+      ContextMover(config_.dram.resolved().pin_bytes_per_second(), u64{config_.core_mhz} * 1'000'000),
+      config_.tenancy.blocks_per_kcycle);
 
   const UnitId dispatcher = dispatcher_unit_ = scheduler_.add(*dispatcher_, "dispatcher");
   dispatcher_->connect(dispatcher);

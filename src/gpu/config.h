@@ -96,6 +96,7 @@ struct TenancyConfig {
   u64 switch_cycles = 70'000;
   Policy<SmPartitioner> partition{"fixed"};
   u32 launch_gap = 1000;
+  u32 blocks_per_kcycle = 0;
   u64 host_call_cycles = 0;
   std::string reference_design;
   u32 reference_sms = 0;
@@ -117,6 +118,10 @@ struct TenancyConfig {
     v("wake_cycles", wake_cycles, in(0, Range::kHighest),
       "cycles from the decision to give an SM its power back until it takes blocks");
     v("launch_gap", launch_gap, in(0, 1'000'000), "cycles from the end of a kernel to the first block of the next one");
+    v("blocks_per_kcycle", blocks_per_kcycle, in(0, 1'000'000),
+      "thread blocks that leave for all SMs together in 1,000 cycles, evenly; 0: as many as there are SMs, one for "
+      "each "
+      "in every cycle");
     v("host_call_cycles", host_call_cycles, in(0, 1'000'000'000),
       "host time of a CUDA runtime call, in cycles (terrace cuda): delays a launch once for each call since the "
       "process last waited");

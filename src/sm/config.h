@@ -44,6 +44,7 @@ struct SmConfig {
   u32 warps = 64;
   u32 blocks = 32;
   u32 registers = 65536;
+  u32 thread_registers = 255;
   u32 shared_bytes = 98304;
   u32 schedulers = 2;
   Policy<WarpScheduler> warp_scheduler{"gto"};
@@ -55,12 +56,16 @@ struct SmConfig {
   u32 memory_queue = 8;
   u32 memory_ports = 1;
 
+  /// As many as a thread may take up: kernels take them by eight.
+  u32 most_registers_of_thread() const { return (thread_registers + 7) / 8 * 8; }
   void describe(Fields& v) {
     v("count", count, in(1, kMaxSms), "number of SMs");
     v("warp_width", warp_width, in(1, 64), "threads per warp");
     v("warps", warps, in(1, 64), "resident warps per SM");
     v("blocks", blocks, in(1, 64), "resident thread blocks per SM");
     v("registers", registers, in(1, 1 << 24), "32-bit registers per SM");
+    v("thread_registers", thread_registers, in(1, 4096),
+      "32-bit registers of a thread at most; what a kernel needs beyond that takes up no place, and costs nothing");
     v("shared_bytes", shared_bytes, in(0, 1 << 24), "bytes of shared memory per SM");
     v("schedulers", schedulers, in(1, 4),
       "warp schedulers per SM; each issues one instruction per cycle from its share of the warps");

@@ -9,7 +9,8 @@
 namespace terrace {
 
 BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                                 std::vector<std::vector<u32>> sms_of_tenant, bool take_turns, ContextMover mover)
+                                 std::vector<std::vector<u32>> sms_of_tenant, bool take_turns, ContextMover mover,
+                                 u32 blocks_per_kcycle)
     : scheduler_(scheduler),
       whole_sm_(whole_sm),
       warp_width_(warp_width),
@@ -21,6 +22,7 @@ BlockDispatcher::BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp
       shared_(ports_.size(), false),
       watched_(ports_.size(), false),
       mover_(mover),
+      pace_(blocks_per_kcycle),
       tenants_(sms_of_tenant.size()) {
   for (u32 i = 0; i < tenants_.size(); ++i) tenants_[i].sms = std::move(sms_of_tenant[i]);
 }
@@ -143,15 +145,19 @@ Cycle BlockDispatcher::tick(Cycle now) {
   accept_done(now);
   send_restored(now);
   Cycle next = kNever;
-  for (u32 i = 0; i < tenants_.size(); ++i) {
+  for (u32 n = 0, first = first_tenant_; n < tenants_.size(); ++n) {
+    const u32 i = (first + n) % static_cast<u32>(tenants_.size());
     std::vector<InFlight>& launches = tenants_[i].launches;
     const auto oldest =
         std::find_if(launches.begin(), launches.end(), [](const InFlight& launch) { return launch.has_blocks(); });
     if (oldest == launches.end()) continue;
     if (const Cycle from = may_send_from(TenantId(i), *oldest); from > now) {
       next = std::min(next, from);
+    } else if (!pace_.may_leave(now)) {
+      next = std::min(next, pace_.next());
     } else if (send_blocks(*oldest, TenantId(i), now)) {
       next = now + 1;
+      if (pace_.limited()) first_tenant_ = i + 1;
     }
   }
   if (!restored_.empty()) next = std::min(next, std::max(restored_.front().at, now + 1));
@@ -184,29 +190,37 @@ void BlockDispatcher::accept_done(Cycle now) {
 
 /// Whether any block left: then another may in the next cycle. Otherwise one that comes back wakes this unit.
 bool BlockDispatcher::send_blocks(InFlight& launch, TenantId id, Cycle now) {
+  TenantState& tenant = tenants_[index(id)];
+  const u32 count = static_cast<u32>(tenant.sms.size()), first = pace_.limited() ? tenant.first : 0;
   bool sent = false;
-  for (const u32 sm : tenants_[index(id)].sms) {
-    if (!launch.has_blocks()) break;
+  for (u32 n = 0; n < count && launch.has_blocks() && pace_.may_leave(now); ++n) {
+    const u32 place = (first + n) % count, sm = tenant.sms[place];
     if (!may_hold(sm, id, now) || !room(sm, id).fits(launch.needs) || !ports_[sm].starts->can_push(now)) continue;
-    room(sm, id).take(launch.needs);
-    ++held_[sm][index(id)];
-    BlockStart block = next_block(launch, id);
-    block.shares_sm = shared_[sm];
-    event(now, "block {} of tenant {} goes to SM {}", block.block, index(id), sm);
-    if (block.image) {
-      const u64 bytes = context_bytes(id, block.launch);
-      restored_bytes_[id] += bytes;
-      const Cycle at = mover_.move(bytes, now);
-      restored_.push_back({sm, at, std::move(block)});
-      send_restored(now);
-    } else {
-      ports_[sm].starts->push(now, std::move(block));
-    }
-    ++launch.out;
-    ++stats.blocks_sent[id];
+    send_block(launch, id, sm, now);
+    pace_.leaves(now);
+    tenant.first = place + 1;
     sent = true;
   }
   return sent;
+}
+
+void BlockDispatcher::send_block(InFlight& launch, TenantId id, u32 sm, Cycle now) {
+  room(sm, id).take(launch.needs);
+  ++held_[sm][index(id)];
+  BlockStart block = next_block(launch, id);
+  block.shares_sm = shared_[sm];
+  event(now, "block {} of tenant {} goes to SM {}", block.block, index(id), sm);
+  if (block.image) {
+    const u64 bytes = context_bytes(id, block.launch);
+    restored_bytes_[id] += bytes;
+    const Cycle at = mover_.move(bytes, now);
+    restored_.push_back({sm, at, std::move(block)});
+    send_restored(now);
+  } else {
+    ports_[sm].starts->push(now, std::move(block));
+  }
+  ++launch.out;
+  ++stats.blocks_sent[id];
 }
 
 BlockStart BlockDispatcher::next_block(InFlight& launch, TenantId id) {
@@ -226,7 +240,7 @@ void BlockDispatcher::archive(Archive& a) {
   a.expect(ports_.size(), "the number of SMs");
   a.expect(tenants_.size(), "the number of tenants");
   a(turn_, turn_from_, rooms_, held_, opens_, uses_, shared_, watched_, mover_, restored_);
-  a(saved_bytes_, restored_bytes_, tenants_, finished_);
+  a(saved_bytes_, restored_bytes_, tenants_, finished_, pace_, first_tenant_);
   a(stats.unfinished_blocks);  // the tree of statistics does not know it
 }
 

@@ -4,10 +4,12 @@
 // gets the room that is left when the last of them has gone. An SM that goes to another tenant gets its first block when
 // it has given back all of the last one's; on one that tenants share, each has a quota. Blocks that come back unfinished
 // go before those that have not begun, when their registers and shared memory are back. When tenants take turns, every
-// SM has as much room for each of them, and the one whose turn it is sends.
+// SM has as much room for each of them, and the one whose turn it is sends. A machine may limit how many blocks leave for all
+// SMs together; then SMs, and tenants, are served around.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -38,6 +40,24 @@ struct DispatchStats {
   }
 };
 
+/// How many blocks may leave in 1,000 cycles, evenly; 0: no limit.
+class BlockPace {
+ public:
+  explicit BlockPace(u32 per_kcycle) : per_kcycle_(per_kcycle) {}
+  bool limited() const { return per_kcycle_ != 0; }
+  bool may_leave(Cycle now) const { return next_ < (now + 1) * per_kcycle_ || !limited(); }
+  void leaves(Cycle now) {
+    if (limited()) next_ = std::max(next_, now * per_kcycle_) + 1000;
+  }
+  /// When the next one may leave.
+  Cycle next() const { return next_ / per_kcycle_; }
+  void archive(Archive& a) { a(next_); }
+
+ private:
+  const u32 per_kcycle_;
+  u64 next_ = 0;  // in parts of a cycle, of which there are per_kcycle_; a block takes 1,000 of them
+};
+
 class BlockDispatcher final : public Unit {
  public:
   struct SmPort {
@@ -45,7 +65,8 @@ class BlockDispatcher final : public Unit {
     Link<BlockDone>* done;
   };
   BlockDispatcher(Scheduler& scheduler, SmRoom whole_sm, u32 warp_width, std::vector<SmPort> sms,
-                  std::vector<std::vector<u32>> sms_of_tenant, bool take_turns = false, ContextMover mover = {});
+                  std::vector<std::vector<u32>> sms_of_tenant, bool take_turns = false, ContextMover mover = {},
+                  u32 blocks_per_kcycle = 0);
   void connect(UnitId self) { self_ = self; }
 
   Cycle tick(Cycle now) override;
@@ -107,6 +128,7 @@ class BlockDispatcher final : public Unit {
   struct TenantState {
     std::vector<u32> sms;
     std::vector<InFlight> launches;  // oldest first
+    u32 first = 0;                   // of its SMs: where the next block may go, if blocks are limited
   };
 
   /// A block on its way to its SM, whose registers and shared memory are there in a later cycle.
@@ -120,6 +142,7 @@ class BlockDispatcher final : public Unit {
   void leaves(u32 sm, TenantId id, InFlight& launch);
   void send_restored(Cycle now);
   bool send_blocks(InFlight& launch, TenantId id, Cycle now);
+  void send_block(InFlight& launch, TenantId id, u32 sm, Cycle now);
   static BlockStart next_block(InFlight& launch, TenantId id);
   bool finish(TenantId id);
   const InFlight& in_flight(TenantId tenant, LaunchId launch) const;
@@ -151,6 +174,8 @@ class BlockDispatcher final : public Unit {
   std::vector<SmUse> uses_;                         // by SM
   std::vector<bool> shared_, watched_;              // by SM
   ContextMover mover_;
+  BlockPace pace_;
+  u32 first_tenant_ = 0;           // moves on when a block leaves, if blocks are limited
   std::deque<Restored> restored_;  // in the order in which they are moved
   PerTenant<u64> saved_bytes_, restored_bytes_;
   std::vector<TenantState> tenants_;

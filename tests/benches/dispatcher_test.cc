@@ -28,6 +28,7 @@ class DispatcherBench {
     std::vector<std::vector<u32>> sms_of_tenant = {{0, 1}, {}};
     bool take_turns = false;
     ContextMover mover = {};
+    u32 blocks_per_kcycle = 0;
   };
   DispatcherBench() : DispatcherBench(Options{}) {}
   explicit DispatcherBench(const Options& options) : blocks(options.sms) {
@@ -38,7 +39,7 @@ class DispatcherBench {
       ports.push_back({starts_[i].get(), done_[i].get()});
     }
     unit = std::make_unique<BlockDispatcher>(scheduler, options.room, kWidth, ports, options.sms_of_tenant,
-                                             options.take_turns, options.mover);
+                                             options.take_turns, options.mover, options.blocks_per_kcycle);
     const UnitId id = scheduler.add(*unit, "dispatcher");
     unit->connect(id);
     for (u32 i = 0; i < options.sms; ++i) {
@@ -93,6 +94,37 @@ TEST(DispatcherBench, BlocksLeaveInOrderOnePerSmAndCycle) {
   EXPECT_EQ(bench.numbers(0), (Numbers{0, 2, 4}));
   EXPECT_EQ(bench.numbers(1), (Numbers{1, 3}));
   EXPECT_EQ(bench.blocks[0].times(), (Times{11, 12, 13}));
+}
+
+TEST(DispatcherBench, AMachineMayLimitHowFastBlocksLeaveAndServesSmsAround) {
+  DispatcherBench bench({.blocks_per_kcycle = 400});
+  bench.unit->launch(kOne, shape(5), 10);
+  bench.run();
+  EXPECT_EQ(bench.numbers(0), (Numbers{0, 2, 4}));
+  EXPECT_EQ(bench.numbers(1), (Numbers{1, 3}));
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 16, 21}));
+  EXPECT_EQ(bench.blocks[1].times(), (Times{13, 18})) << "two in five cycles";
+}
+
+TEST(DispatcherBench, OfALimitedMachineTenantsTakeTurns) {
+  DispatcherBench bench({.sms_of_tenant = {{0}, {1}}, .blocks_per_kcycle = 1000});
+  bench.unit->launch(kOne, shape(3), 10);
+  bench.unit->launch(kTwo, shape(3), 10);
+  bench.run();
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 13, 15}));
+  EXPECT_EQ(bench.blocks[1].times(), (Times{12, 14, 16}));
+}
+
+TEST(DispatcherBench, ALimitSavesNothingUpWhileNoBlockCanLeave) {
+  DispatcherBench bench({.sms = 1,
+                         .room = {.warps = 4, .blocks = 1, .registers = 65536},
+                         .sms_of_tenant = {{0}},
+                         .blocks_per_kcycle = 100});
+  bench.unit->launch(kOne, shape(3), 10);
+  bench.give_back(100, 0);
+  bench.give_back(103, 0);
+  bench.run();
+  EXPECT_EQ(bench.blocks[0].times(), (Times{11, 102, 112}));
 }
 
 struct Limit {

@@ -521,6 +521,28 @@ TEST(L2SliceBench, AStoreToPartOfALineKeepsThePortBusyAsLongAsConfigured) {
   EXPECT_EQ(load_behind(store(1, 64)), 200 + 7 + 2 * kNoc + 10);
 }
 
+TEST(L2SliceBench, AStoreToTheSectorOfTheLastOneKeepsThePortBusyAsLongAsConfigured) {
+  L2Config config = two_lines();
+  config.partial_store_cycles = 7;
+  config.repeated_store_cycles = 2;
+  config.partial_stores = L2Config::PartialStores::kMask;
+  // The load behind a second store waits for the port.
+  const auto load_behind = [&](u64 first_line) {
+    L2Bench bench(config, {.sms = 2});
+    bench.ask(0, {.line = 1});
+    bench.ask(0, {.line = 2, .sm = 1});
+    bench.run();
+    bench.ask(200, store(first_line, 64));
+    bench.ask(250, {.line = 2, .sm = 1});  // a load in between changes nothing
+    bench.ask(300, store(1, 64));
+    const u32 load = bench.ask(301, {.line = 1, .sm = 1});
+    bench.run();
+    return bench.answered(load);
+  };
+  EXPECT_EQ(load_behind(2), 300 + 7 + 2 * kNoc + 10);
+  EXPECT_EQ(load_behind(1), 300 + 2 + 2 * kNoc + 10);
+}
+
 TEST(L2SliceBench, AnAtomicLeavesItsLineDirty) {
   L2Bench bench(two_lines());
   bench.ask(0, atomic(1));

@@ -183,6 +183,10 @@ std::vector<BadInput> in_run() {
        "kernel sgemm_nt needs 4 warps, 5120 registers and 512 bytes of shared memory per block, more than an SM has "
        "(2, 65536, "
        "98304); launch smaller blocks or raise sm.warps, sm.registers or sm.shared_bytes"},
+      {"RunBlockWithTooManyRegisters", run({"--tenant", "mm", "--size", "mini", "--set", "sm.registers=4096"}),
+       "kernel sgemm_nt needs 4 warps, 5120 registers and 512 bytes of shared memory per block, more than an SM has "
+       "(64, 4096, "
+       "98304); launch smaller blocks or raise sm.warps, sm.registers or sm.shared_bytes"},
       {"RunSlicesThatDoNotDivide", run({"--tenant", "mm", "--set", "l2.slices=20"}),
        "--set: l2.slices = 20 must be a multiple of dram.channels (16), or l2.slice_by must be \"line\""},
       {"RunMoreTenantsThanWays",

@@ -55,6 +55,18 @@ TEST(Run, GivesTheSameResultOnAnyNumberOfThreads) {
   }
 }
 
+TEST(Run, AThreadTakesUpNoMoreRegistersThanAMachineGivesIt) {
+  // Four warps of 32 threads with 40 registers each need 5,120.
+  const Scratch scratch;
+  const auto run_with = [&](const std::string& most) {
+    return run_terrace({"run", "--gpu", "dws_30sm", "--tenant", "mm", "--size", "mini", "--check", "--set",
+                        "sm.registers=4096", "--set", "sm.thread_registers=" + most, "--quiet"},
+                       scratch.path().string());
+  };
+  EXPECT_EQ(run_with("32").exit_code, 0);
+  EXPECT_EQ(run_with("33").exit_code, 2) << "registers are taken by eight";
+}
+
 TEST(Run, WritesATimelineWithALineForEachEpoch) {
   const Scratch scratch;
   const Outcome outcome =

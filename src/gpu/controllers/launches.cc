@@ -116,7 +116,8 @@ std::optional<size_t> Launches::ready(const Host& host, bool actions) {
 }
 
 void Launches::launch(TenantId tenant, const Launch& launch, Cycle now) {
-  const LaunchShape shape = wiring_.tenants.setup(tenant).stream->begin_launch(launch);
+  LaunchShape shape = wiring_.tenants.setup(tenant).stream->begin_launch(launch);
+  shape.registers_per_thread = std::min(shape.registers_per_thread, wiring_.config.sm.most_registers_of_thread());
   wiring_.truth.launches(tenant, shape.launch);
   follow_allocations(tenant, now);  // local memory may have grown
   const Cycle gap = wiring_.config.tenancy.launch_gap;
