@@ -411,14 +411,19 @@ void LoadStoreUnit::note_in_l1(const LineAccess& line, LineKey name, L1Cache::Ou
   if (LineCopy* copy = l1_.store(name, line.tenant)) wiring_.truth.updates(*copy, sm);
 }
 
+/// What travels with a request that does not write a whole line: of stores one value for each word, whichever lanes store to it;
+/// of atomics every lane's operand.
+u32 LoadStoreUnit::bytes_sent(const LineAccess& line) const {
+  if (line.kind == AccessKind::kLoad) return 0;
+  if (line.kind == AccessKind::kStore && line.words != 0) return 4 * static_cast<u32>(std::popcount(line.words));
+  const u32 pieces = line.pieces != 0 ? line.pieces : static_cast<u32>(std::popcount(line.lanes));
+  return std::min(lines_.line_bytes() - 1, pieces * line.lane_bytes);
+}
+
 void LoadStoreUnit::send(const LineAccess& line, PhysAddr pa, u32 slice, u8 sectors, const WantedLine& wanted,
                          Cycle now) {
-  const u32 pieces = line.pieces != 0 ? line.pieces : static_cast<u32>(std::popcount(line.lanes));
   const bool whole = line.kind == AccessKind::kStore && coalescer_.covers_line(line.words);
-  // Data that travels with the request: a store's words, an atomic's operands.
-  const u32 data = line.kind == AccessKind::kLoad ? 0
-                   : whole                        ? lines_.line_bytes()
-                                                  : std::min(lines_.line_bytes() - 1, pieces * line.lane_bytes);
+  const u32 data = whole ? lines_.line_bytes() : bytes_sent(line);
   const AccessRef ref = wiring_.accesses.make();
   Access& access = wiring_.accesses[ref];
   access.va = address_of(line);

@@ -182,6 +182,7 @@ class LoadStoreUnit {
   void note_in_l1(const LineAccess& line, LineKey name, L1Cache::Outcome outcome, Cycle now);
   void send_translated(Cycle now);
   u32 slice_of(const LineAccess& line, PhysAddr pa) const { return wiring_.map.slice_of(name_in_l2(line, pa)); }
+  u32 bytes_sent(const LineAccess& line) const;
   void send(const LineAccess& line, PhysAddr pa, u32 slice, u8 sectors, const WantedLine& wanted, Cycle now);
   static bool reads_l1(const LineAccess& line) { return line.kind == AccessKind::kLoad && !line.past_l1; }
   VirtAddr address_of(const LineAccess& line) const { return {line.line << line_shift_}; }

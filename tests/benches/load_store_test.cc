@@ -257,6 +257,16 @@ TEST(LoadStoreBench, AStoreIsWrittenThroughWithItsBytesOrAsAWholeLine) {
   EXPECT_EQ(bench.memory.seen[1].flits, 5u);
 }
 
+TEST(LoadStoreBench, LanesThatStoreToOneWordSendItOnceAndAtomicsSendEveryOperand) {
+  LoadStoreBench bench;
+  bench.issue(0, {.action = MemoryAction::kStore, .stride = 0, .lanes = kLanes});
+  bench.issue(100, {.action = MemoryAction::kReduction, .stride = 0, .lanes = 8});
+  bench.run();
+  ASSERT_EQ(bench.memory.seen.size(), 2u);
+  EXPECT_EQ(bench.memory.seen[0].access.bytes, 4);
+  EXPECT_EQ(bench.memory.seen[1].access.bytes, 32);
+}
+
 TEST(LoadStoreBench, AStoreOfSeveralPlacesOfEachLaneSendsTheBytesOfAll) {
   // Two lanes, 32 bytes apart, store three words each: 24 bytes of one line.
   LoadStoreBench bench({.noc = {.latency = kNoc, .flit_bytes = 16, .header_bytes = 8}});
